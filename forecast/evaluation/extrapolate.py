@@ -35,8 +35,8 @@ __all__ = ["Extrapolation", "dated_quantiles", "extrapolate", "forecast_quantile
 
 Array: TypeAlias = NDArray[np.float64]
 
-#: Blocks of draws behind an answer along dates, and years that are looked ahead for a level that is to be reached.
-N_BLOCKS, MAX_HORIZON_YEARS = 4, 50.0
+#: Blocks of worlds behind an answer along dates, 2,048 as of a run, and years ahead in which a level is to be reached.
+N_BLOCKS, MAX_HORIZON_YEARS = 3, 50.0
 #: Places along a figure.
 PLOT_POINTS = 60
 
@@ -321,7 +321,7 @@ def _prepare_points(
             raise DataError(f"extrapolate: '{name}', row {rows[bad[0]] + 1}: expected {what}, got {column[bad[0]]:g}")
     rule = rule or ("" if np.unique(x).size < x.size else "mean")
     distinct, values, reduced = reduce_places(x, values, rule, "extrapolate", names=names)
-    if distinct.size < MIN_CURVE_POINTS:
+    if distinct.size < MIN_CURVE_POINTS and not dated:  # a shape of trends says how many it needs
         raise DataError(
             f"extrapolate: '{shown[0]}': expected at least {MIN_CURVE_POINTS} different values, got {distinct.size}"
         )
@@ -435,39 +435,32 @@ def dated_quantiles(time: Array, value: Array, to: Array, shares: Sequence[float
     """
     x, y, _ = _prepare_points(np.asarray(time, dtype=float), value, ("time", "value"), True)
     goal, which = _goal(to, x, "time", False)
-    return np.asarray(np.quantile(_dated_draws(_fitted_series(x, y, seed), seed)(goal, True), shares, axis=1).T[which])
+    _, draws = _fitted_series(x, y, seed)
+    return np.asarray(np.quantile(draws(goal), shares, axis=1).T[which])
 
 
 def _fitted_series(
     x: Array, y: Array, seed: int, name: str = "y", unit: str = "", bounds: Bounds = UNBOUNDED
-) -> FittedModel:
-    """Fit a shape to a series."""
-    from forecast.base.streams import check_seed
+) -> tuple[FittedModel, Callable[[Array], Array]]:
+    """Fit a shape to a series, and return what draws rows to come, (date, draw): the worlds of `forecast ask`."""
+    from forecast.base.streams import Streams, check_seed
     from forecast.models import trend
+    from forecast.projection.blocks import node_streams
+    from forecast.scenarios.question_text import quantity_name
 
-    time = "time" if name != "time" else "date"
+    time, shape = "time" if name != "time" else "date", shape_for_dates()
+    series = f"{quantity_name(name)}@{shape.partition('/')[2]}"
     made = trend(
-        {time: x, name: y},
-        shape=shape_for_dates(),
-        x=time,
-        y=name,
-        unit=unit,
-        of_rows=True,
-        name="extrapolate",
-        **bounds.plain,
-    )  # type: ignore[arg-type]
-    return made.fit(seed=check_seed(seed))
+        {time: x, name: y}, shape=shape, x=time, y=name, unit=unit, of_rows=True, name=series, scale=bounds.scale,
+        floor=bounds.floor, ceiling=bounds.ceiling,
+    )  # fmt: skip
+    fitted = made.fit(seed=check_seed(seed))
 
+    def draws(dates: Array) -> Array:
+        blocks = [node_streams(Streams, seed, series, number) for number in range(N_BLOCKS)]
+        return np.concatenate([fitted.sample(dates, {}, streams) for streams in blocks], axis=1)
 
-def _dated_draws(fitted: FittedModel, seed: int) -> Callable[[Array, bool], Array]:
-    """Return what draws a fitted series at dates, (date, draw)."""
-    from forecast.base.streams import Streams
-
-    def draws(time: Array, observed: bool) -> Array:
-        blocks = [Streams(seed=seed, node="extrapolate", block=b) for b in range(N_BLOCKS)]
-        return np.concatenate([fitted.sample(time, {}, s, observed=observed) for s in blocks], axis=1)
-
-    return draws
+    return fitted, draws
 
 
 def _along_dates(
@@ -477,22 +470,23 @@ def _along_dates(
     """Sample a shape at the target dates, and monthly if there is a threshold to reach."""
     from forecast.projection.crossing import date_quantiles, find_crossing
 
-    fitted = _fitted_series(x, y, seed, names[1], unit, bounds)
-    shape, draws = shape_for_dates(), _dated_draws(fitted, seed)
+    fitted, draws = _fitted_series(x, y, seed, names[1], unit, bounds)
     end = to if to.size else np.array([x[-1] + MAX_HORIZON_YEARS])
     shares: Sequence[float] = (0.5, 0.5 - level / 2, 0.5 + level / 2)
-    median, lower, upper = np.quantile(draws(end, True), shares, axis=1)
+    median, lower, upper = np.quantile(draws(end), shares, axis=1)
     when: dict[str, float] = {}
     if reach is not None:
         if not np.isfinite(reach) or fitted.scale.is_beyond(np.array(reach)):
             raise UsageError(f"extrapolate: reach: expected {fitted.scale.ends}, got {reach:g}")
         months = np.append(np.arange(x[-1], end[-1], 1 / 12), end[-1])
-        level_of, goal = draws(months, False), np.full((1, 1), float(reach))
+        level_of, goal = draws(months), np.full((1, 1), float(reach))
         goal = np.broadcast_to(goal, level_of.shape)
-        met = find_crossing(months, level_of, goal) if reach > y[-1] else find_crossing(months, goal, level_of)
+        # a record goes one way, and has met what lies on the other side of it
+        rising = fitted.scale.record > 0 or (fitted.scale.record == 0 and reach > y[-1])
+        met = find_crossing(months, level_of, goal) if rising else find_crossing(months, goal, level_of)
         when = dict(zip(QUANTILE_NAMES, map(float, date_quantiles(met.date)), strict=True))
         when |= {"never": float(met.never.mean()), "already": float(met.already.mean())}
-    laws = ({"name": shape, "weight": 1.0, "says": float(median[-1])},)
+    laws = ({"name": shape_for_dates(), "weight": 1.0, "says": float(median[-1])},)
     years = float(end[-1] - x[-1])
     notes = []
     if reach is None and years > x[-1] - x[0]:

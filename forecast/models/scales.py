@@ -122,8 +122,9 @@ class Scale:
         Ends of a level or a share, in the quantity's unit.
     centre, size : float
         What is subtracted from a value, and what it is divided by, on the other scales.
-    sign : {1, -1}
-        -1 where lower is better: what is forecast is then a running maximum all the same.
+    record : {0, 1, -1}
+        Of a series that keeps its best so far, whether higher or lower is better; turned round, the latter is a running
+        maximum all the same.
     why : str
         What decided.
     doubt : str
@@ -143,7 +144,7 @@ class Scale:
     ceiling: float = math.inf
     centre: float = 0.0
     size: float = 1.0
-    sign: int = 1
+    record: int = 0
     why: str = ""
     doubt: str = ""
     notes: tuple[str, ...] = ()
@@ -151,7 +152,7 @@ class Scale:
     @property
     def is_plain(self) -> bool:
         """Whether its values are what a shape in logs takes as they are."""
-        return self.kind == "level" and self.floor == 0 and self.ceiling == math.inf and self.sign == 1
+        return self.kind == "level" and self.floor == 0 and self.ceiling == math.inf and self.record >= 0
 
     def converted(self, source: str, target: str, *, where: str) -> Scale:
         """Return the scale of the same quantity in another unit."""
@@ -162,6 +163,11 @@ class Scale:
             for value in (self.floor, self.ceiling, self.centre, self.size)
         )
         return replace(self, floor=floor, ceiling=ceiling, centre=centre, size=size)
+
+    @property
+    def sign(self) -> int:
+        """-1 where lower is better, else 1."""
+        return -1 if self.record < 0 else 1
 
     @property
     def line(self) -> str:
@@ -186,9 +192,11 @@ class Scale:
 
     def is_beyond(self, value: Array) -> NDArray[np.bool_]:
         """Return where values lie beyond an end of the scale."""
+        import numpy as np
+
         if self.kind in ("linear", "signed"):
-            return value != value
-        return (value < self.floor) | (value > self.ceiling)
+            return np.zeros(np.shape(value), dtype=bool)
+        return np.asarray((value < self.floor) | (value > self.ceiling))
 
     def to(self, value: Array) -> Array:
         """Return values on the scale."""
@@ -329,10 +337,10 @@ def find_scale(
         away = np.abs(value[value != 0])
         size = 1.0 if kind == "count" or not away.size else float(np.quantile(away, 0.1))
         return Scale(kind=kind, size=size, why=why, doubt=doubt)
-    ends = {"floor": 0.0, "ceiling": _whole(kind, unit, where), **ends}
-    if ends["floor"] >= ends["ceiling"]:
-        raise UsageError(f"{where}: floor: {ends['floor']:g} is not below the end of a {kind}, {ends['ceiling']:g}")
-    return Scale(kind=kind, why=why, doubt=doubt, **ends)
+    low, high = ends.get("floor", 0.0), ends.get("ceiling", _whole(kind, unit, where))
+    if low >= high:
+        raise UsageError(f"{where}: floor: {low:g} is not below the end of a {kind}, {high:g}")
+    return Scale(kind=kind, floor=low, ceiling=high, why=why, doubt=doubt)
 
 
 def _kind_of_column(

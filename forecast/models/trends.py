@@ -23,7 +23,7 @@ from forecast.errors import (
 )
 from forecast.models.protocol import Description, FittedModel, FittedShape, Model, ModelRecord, Observations, Shape
 from forecast.models.scales import LEVEL, Bounds, Scale, find_scale
-from forecast.models.shapes.frontiers import Raised, frontier, record_sign
+from forecast.models.shapes.frontiers import Anchored, Raised, frontier, record_sign
 from forecast.models.shapes.on_scale import OnScale
 from forecast.models.shapes.rows import Rows, row_gap
 from forecast.units import qualifiers as bases
@@ -175,8 +175,8 @@ class _Trend(ModelRecord):
         covariates: dict[str, Any] = {"columns": read.covariates} if read.covariates else {}
         scale, level = self._scaled(series_shape, read, value)
         sign = record_sign(read.time, level) if self.of_rows and not self.keeps else 0
-        if sign < 0:
-            scale = replace(scale, sign=-1)
+        if sign:
+            scale = replace(scale, record=sign)
             level = scale.to_level(value)
         fitted = series_shape.fit(
             read.time, level, frontier=self.frontier or self.records or sign != 0, seed=seed, **covariates
@@ -184,7 +184,10 @@ class _Trend(ModelRecord):
         if not isinstance(fitted, FittedShape):
             raise PluginContractError(f"shape '{self.shape}': fit returned {type(fitted).__name__}, not a FittedShape")
         if sign:
-            fitted = fitted.as_record(read.time, np.maximum.accumulate(level)) or frontier(fitted, read.time, level)
+            record = np.maximum.accumulate(level)
+            fitted = fitted.as_record(read.time, record) or frontier(fitted, read.time, level)
+            if isinstance(fitted, Anchored):
+                fitted = replace(fitted, gap=row_gap(read.time))
         elif self.of_rows and not self.keeps:
             last = level[read.time == read.time[-1]]
             mean = float(np.exp(np.log(last).mean())) if last.size > 1 else float(last[0])

@@ -274,9 +274,11 @@ class Plan:
     def _scale(self, node: Node, at: Combination) -> Scale:
         """Return the scale of a quantity: that of the series behind it, or else what is stated."""
         model = node.models.get(node.own_values(at))
-        fitted = None if model is None else self.fits.outcome(model.rests_on())
-        if isinstance(fitted, FittedModel) and not fitted.scale.is_plain:
-            return fitted.scale.converted(model.rests_on().unit, node.unit, where=node.name)
+        if model is not None:
+            model = model.rests_on()
+            fitted = self.fits.outcome(model)
+            if isinstance(fitted, FittedModel) and not fitted.scale.is_plain:
+                return fitted.scale.converted(model.unit, node.unit, where=node.name)
         stated = Bounds() if node.limits is None else node.limits.bounds
         return find_scale(np.empty(0), unit=node.unit, declared=stated, where=f"quantities.{node.name}")
 

@@ -22,6 +22,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from forecast.base.dates import decimal_year
 from forecast.contract.registry import Record, get_registry
 from forecast.contract.specs import TrendSpec
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     from forecast.scenarios.scenario import Scenario
     from forecast.tables.columns import Columns
 
-__all__ = ["QUESTION_NAME", "RIVAL_SHAPES", "at_dates", "every_shape", "in_words", "read_question"]
+__all__ = ["QUESTION_NAME", "RIVAL_SHAPES", "at_dates", "every_shape", "in_words", "quantity_name", "read_question"]
 
 #: What the question is called in its scenario.
 QUESTION_NAME = "question"
@@ -159,6 +161,10 @@ def read_question(
         record["until"] = until if until is not None else math.ceil(latest)
     elif until is not None or latest > last:
         record["until"] = until if until is not None else _step_at(latest, names.start, names.step, after=True)
+    if "when" in question and names.last_rows and len(names.last_rows) == len(names.quantities) and not names.used:
+        record["start"] = max(names.last_rows)  # what is so already is so in a row
+        if until is None:
+            record["until"] = _step_at(record["until"], record["start"], record["step"], after=True)
     if not names.moving:
         record["start"] = math.floor(min(map(_parse_year, dates))) - 1 if dates else last - 1
     return Scenario.from_dict(record, name="question", where="ask", folder=names.folder)
@@ -234,6 +240,7 @@ class _Names:
         self.start: float | None = None
         self.step: float | str = "year"
         self.moving = False  # something has a date of its own
+        self.last_rows: list[float] = []  # the date of the last row of each column of a file
 
     def read(self, text: str) -> Iterator[str]:
         """Yield the formula in pieces, with names of its own grammar for columns and for names of the catalogue."""
@@ -282,7 +289,7 @@ class _Names:
         registry = get_registry()
         bare, at, shape = name.partition("@")
         if (model := _find_or_none("model", bare)) is not None:
-            mine = _identifier(name.partition("/")[2] or name)
+            mine = quantity_name(name.partition("/")[2] or name)
             if at:
                 beside = {"shape": registry.find("shape", shape).full_name}
             else:
@@ -303,7 +310,7 @@ class _Names:
         scenario = Scenario.load(full)
         if quantity not in scenario.quantities:
             raise UsageError(str(UnknownNameError("quantity", quantity, scenario.quantities, where=f"ask: {head}")))
-        alias = _identifier(head.rpartition("/")[2])
+        alias = quantity_name(head.rpartition("/")[2])
         self.used[alias] = full
         self.until = scenario.until if self.until is None else self.until
         self.start = scenario.start if self.start is None else self.start
@@ -347,9 +354,12 @@ class _Names:
             raise UsageError("ask: files in two folders; put them beside each other")
         self.folder = folder
         columns.numeric(column)  # names the columns where this is none
-        mine = _identifier(column)
+        mine = quantity_name(column)
         x = self.series.get("x") or _date_column(columns, Path(path).name)
         percent = columns.kind(column) == "percent"
+        dates = columns.years(x) if columns.kind(x) == "time" else columns.numeric(x)
+        known = dates[~np.isnan(columns.numeric(column)) & ~np.isnan(dates)]
+        self.last_rows += [float(known.max())] if known.size else []
         self.quantities[mine] = {
             "data": Path(path).name,
             "x": x,
@@ -395,7 +405,7 @@ def _find_or_none(kind: str, name: str) -> Record | None:
         return None
 
 
-def _identifier(name: str) -> str:
+def quantity_name(name: str) -> str:
     """Return a name of a formula that a name of the catalogue becomes."""
     made = _NOT_IN_NAMES.sub("_", name)[:64]
     return f"{made}_" if made in RESERVED_NAMES or made in TIME_NAMES or made == "shape" else made

@@ -320,7 +320,7 @@ def _load(edition: Edition) -> xr.Dataset:
         index = tuple([coordinates[k][v] for v in values[k]] for k in resource.key) or (slice(None),)
         _check_unique(resource, index, csv)
         for field in resource.fields:
-            attrs = {"unit": field.unit, "title": field.title, "type": field.type}
+            attrs: dict[str, Any] = {"unit": field.unit, "title": field.title, "type": field.type}
             ends = {"minimum": field.minimum, "maximum": field.maximum}
             attrs |= {end: float(limit) for end, limit in ends.items() if is_real(limit)}
             if field.qualifiers:

@@ -156,6 +156,8 @@ def test_a_record_starts_at_its_last_row_and_never_goes_back_whichever_way_is_be
     paths = fitted.sample(np.array([2020.0, 2020.5, 2025.0, 2040.0]), {}, Streams(0, "n", 0))
     np.testing.assert_allclose(paths[0], 2.7, rtol=1e-12)
     assert (np.diff(paths, axis=0) <= 1e-12).all()
+    alone = fitted.sample(np.array([2040.0]), {}, Streams(0, "n", 0))
+    np.testing.assert_allclose(alone[0], paths[-1], rtol=1e-12)  # whatever is looked at on the way
     assert 0.1 < (paths[1] > 2.7 * (1 - 1e-9)).mean() < 0.9  # that nothing comes by then is possible, and not certain
 
 

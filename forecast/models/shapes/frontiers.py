@@ -123,6 +123,9 @@ class Anchored(_FrontierShape):
     can_wait : bool
         A draw whose level lies below the record stays there, and the record stands until the level meets it; only one
         ahead is moved back, since no row has been there.
+    gap : float
+        The years between two dates at which its paths are drawn after the last one; between them they are straight in
+        logs, so that they are the same at whatever dates they are looked at. 0: at the dates that are asked for.
 
     Examples
     --------
@@ -139,12 +142,27 @@ class Anchored(_FrontierShape):
     forgets: float | Array = 0.0
     scatter: float | Array = 0.0
     can_wait: bool = False
+    gap: float = 0.0
 
     def sample(self, time: Array, streams: Streams, *, observed: bool = False) -> Array:
         """Draw the frontier; with `observed`, the scatter that the shape gives one observation."""
         import numpy as np
 
         time = np.asarray(time, dtype=float)
+        ahead = (time - self.time[-1]) / self.gap if self.gap else np.zeros(0)
+        if (ahead > 0).any():
+            n_seen, last = int((ahead <= 0).sum()), self.time[-1]
+            dates = np.concatenate([time[:n_seen], last + self.gap * np.arange(np.ceil(ahead[-1]) + 2)])
+            paths = np.log(self._sampled(dates, streams, observed=observed))
+            low, share = ahead[n_seen:].astype(int), (ahead[n_seen:] % 1)[:, None]
+            between = (1 - share) * paths[n_seen + low] + share * paths[n_seen + low + 1]
+            return np.exp(np.concatenate([paths[:n_seen], between]))
+        return self._sampled(time, streams, observed=observed)
+
+    def _sampled(self, time: Array, streams: Streams, *, observed: bool) -> Array:
+        """Draw the frontier at these dates."""
+        import numpy as np
+
         dates, here = self._with_last(time)
         logs = _safe_log(self.shape.sample(dates, streams))
         later = len(time) - here

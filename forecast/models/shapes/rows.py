@@ -71,7 +71,7 @@ class Rows(Around):
         if not later.size:
             return level
         ahead = (time[later] - self.last) / self.gap
-        rows = self.last + self.gap * np.arange(1, int(np.ceil(ahead[-1])) + 2)
+        rows = self.last + self.gap * np.arange(1.0, np.ceil(ahead[-1]) + 2)
         noise = np.log(self.shape.sample(rows, streams, observed=True)) - np.log(self.shape.sample(rows, streams))
         now = np.log(self.value) - np.log(self.shape.sample(np.array([self.last]), streams))
         noise = np.concatenate([now, noise])

@@ -47,8 +47,11 @@ def of_models(node: Node, scenario: Scenario) -> Node:
         ends = {made.bounds.converted(made.unit, node.unit, where=key) for made in node.models.values()}
         alike = next(iter(ends)) if len(ends) == 1 else Bounds()
         bounds = replace(
-            bounds, keeps=bounds.keeps or common, bounds=bounds.bounds or alike, at_most=min(bounds.at_most, max(most))
-        )  # type: ignore[arg-type]
+            bounds,
+            keeps=bounds.keeps or common,  # type: ignore[arg-type]
+            bounds=bounds.bounds or alike,
+            at_most=min(bounds.at_most, max(most)),
+        )
     made_to_keep = node.models
     if bounds.keeps in ("frontier", NO_CONSTRAINT):
         word = bounds.keeps.removeprefix(NO_CONSTRAINT)
