@@ -177,7 +177,7 @@ class _Trend(ModelRecord):
         sign = record_sign(read.time, level) if self.of_rows and not self.keeps else 0
         if sign:
             scale = replace(scale, record=sign)
-            level = scale.to_level(value)
+            level = level if sign > 0 else 1 / level  # exp(-z): a running maximum too
         fitted = series_shape.fit(
             read.time, level, frontier=self.frontier or self.records or sign != 0, seed=seed, **covariates
         )

@@ -161,6 +161,14 @@ def test_a_record_starts_at_its_last_row_and_never_goes_back_whichever_way_is_be
     assert 0.1 < (paths[1] > 2.7 * (1 - 1e-9)).mean() < 0.9  # that nothing comes by then is possible, and not certain
 
 
+def test_a_record_that_began_at_zero_is_one():
+    scores = {"year": RECORD["year"], "score": np.array([0.0, 0.0, 0.02, 0.02, 0.1, 0.1, 0.3, 0.5])}
+    fitted = rows_of(scores, y="score", scale="share")
+    assert "2 values are exactly 0, and taken as 0.01" in fitted.describe().read
+    assert "a record, higher is better" in fitted.describe().read
+    np.testing.assert_allclose(fitted.sample(np.array([2020.0]), {}, Streams(0, "n", 0)), 0.5, rtol=1e-12)
+
+
 def test_a_long_wait_makes_the_next_record_less_likely():
     long = {key: np.append(column, last) for (key, column), last in zip(RECORD.items(), (2026.0, 2.7), strict=True)}
     still = [(f.sample(t, {}, Streams(0, "n", 0)) > 2.699).mean()

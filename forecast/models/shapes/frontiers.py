@@ -156,7 +156,7 @@ class Anchored(_FrontierShape):
             paths = np.log(self._sampled(dates, streams, observed=observed))
             low, share = ahead[n_seen:].astype(int), (ahead[n_seen:] % 1)[:, None]
             between = (1 - share) * paths[n_seen + low] + share * paths[n_seen + low + 1]
-            return np.exp(np.concatenate([paths[:n_seen], between]))
+            return np.asarray(np.exp(np.concatenate([paths[:n_seen], between])))
         return self._sampled(time, streams, observed=observed)
 
     def _sampled(self, time: Array, streams: Streams, *, observed: bool) -> Array:
