@@ -239,7 +239,7 @@ def _with_redrawn_inputs(scenario_record: Mapping[str, Any], members: list[str],
         again = f"{name[:55]}_{ending}"
         beside = {
             key: quantity_record[key]
-            for key in ("lower", "before", "limit", "how", "at_least", "keeps")
+            for key in ("lower", "before", "limit", "how", "at_least", "keeps", "scale", "floor", "ceiling")
             if key in quantity_record
         }
         quantities[again] = {key: each for key, each in quantity_record.items() if key not in beside}

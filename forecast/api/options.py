@@ -90,6 +90,9 @@ class ConstraintKeys(TypedDict, total=False):
     at_least: object
     at_most: float
     keeps: str
+    scale: str
+    floor: float
+    ceiling: float
     before: float
     unit: str
     lower: float

@@ -8,7 +8,9 @@ from typing import Any
 
 import click
 
-__all__ = ["reading_options", "reduce_option"]
+from forecast.contract.fields import SCALES
+
+__all__ = ["reading_options", "reduce_option", "scale_options"]
 
 _OPTIONS = (
     click.option("--decimal", type=click.Choice(["comma", "point"]), help="What separates decimals in the file."),
@@ -28,6 +30,31 @@ reduce_option = click.option(
     type=click.Choice(["mean", "median", "min", "max", "last", "best"]),
     help="What becomes of several rows at one place.",
 )
+
+
+_SCALE_OPTIONS = (
+    click.option(
+        "--scale",
+        type=click.Choice(SCALES),
+        help="On which a series is straight: a share ends at 1.  [default: its table, unit or name says it]",
+    ),
+    click.option("--floor", type=float, metavar="NUMBER", help="What it never falls to: 0.25 of a score by chance."),
+    click.option("--ceiling", type=float, metavar="NUMBER", help="What it never reaches."),
+)
+
+
+def scale_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command what is said of the scale of a series, which it takes as one mapping ``bounds``."""
+
+    @functools.wraps(command)
+    def run(*args: Any, scale: str | None, floor: float | None, ceiling: float | None, **values: Any) -> Any:
+        stated = {"scale": scale, "floor": floor, "ceiling": ceiling}
+        return command(*args, bounds={name: value for name, value in stated.items() if value is not None}, **values)
+
+    wrapped: Callable[..., Any] = run
+    for option in reversed(_SCALE_OPTIONS):
+        wrapped = option(wrapped)
+    return wrapped
 
 
 def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -13,6 +13,7 @@ from forecast.conformance.law_checks import refuse
 from forecast.conformance.shape_checks import BAND_QUANTILES, N_LAST, fewest
 from forecast.contract.registry import Record
 from forecast.contract.specs import TrendSpec
+from forecast.models.scales import Bounds
 
 if TYPE_CHECKING:
     from forecast.models.protocol import Model, Observations
@@ -32,23 +33,23 @@ def check_constraints(record: Record, model: Model, time: Array, draws: Array, *
     spec: Any = record.spec
     if isinstance(spec, TrendSpec) and (spec.frontier or spec.records) and model.keeps != "frontier":
         raise refuse(record, 'its series is a running maximum, and it does not declare keeps = "frontier"')
-    problem = _find_breach(time, draws, model.keeps, model.at_most, model.unit)
+    problem = _find_breach(time, draws, model.keeps, model.bounds, model.at_most, model.unit)
     if problem:
         raise refuse(record, f"{whose}{problem}")
 
 
-def _find_breach(time: Array, path: Array, keeps: str, at_most: float | None, unit: str) -> str:
+def _find_breach(time: Array, path: Array, keeps: str, bounds: Bounds, at_most: float | None, unit: str) -> str:
     """Say what a path breaks, when and with which value; nothing where it breaks nothing."""
-    from forecast import units
+    from forecast.models.scales import find_scale
 
     found: list[tuple[str, NDArray[np.bool_]]] = []
     if keeps == "frontier":
         falls = np.zeros(path.shape, dtype=bool)
         falls[1:] = path[1:] < path[:-1] * (1 - CONSTRAINT_RTOL)
         found.append(("keeps a frontier, and falls to", falls))
-    if keeps == "share":
-        whole = units.convert(1.0, "", unit)
-        found.append((f"keeps a share, which lies in 0 to {whole:g}, and is", (path < 0) | (path > whole)))
+    if bounds:
+        scale = find_scale(np.empty(0), unit=unit, declared=bounds)
+        found.append((f"is on a scale of {scale.ends}, and is", scale.is_beyond(path)))
     if keeps == "positive":
         found.append(("keeps what is positive, and is", path <= 0))
     if at_most is not None:
@@ -127,9 +128,9 @@ def of_run(record: Record, run: Projection) -> None:
     for name, stated in run.constraints.items():
         levels = run.worlds[name].transpose("time", ...)
         path = levels.values.reshape(len(time), -1)
-        problem = _find_breach(
-            time, path, stated.get("keeps", ""), stated.get("at_most"), levels.attrs.get("units", "")
-        )
+        bounds = Bounds(**{key: stated[key] for key in ("scale", "floor", "ceiling") if key in stated})
+        unit = levels.attrs.get("units", "")
+        problem = _find_breach(time, path, stated.get("keeps", ""), bounds, stated.get("at_most"), unit)
         if problem:
             raise refuse(record, f"{name} {problem}")
 

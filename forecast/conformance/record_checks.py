@@ -179,7 +179,7 @@ def _model_keeps(record: Record) -> None:
     positive = seen is not None and len(seen.value) > 0 and bool((seen.value > 0).all())
     lowest = spec.at_least if spec.at_least is not None else 0.0 if positive else None
     if lowest is None:
-        if trial.model.keeps or trial.model.at_most is not None:
+        if trial.model.keeps or trial.model.bounds or trial.model.at_most is not None:
             return
         raise unittest.SkipTest("declares nothing that it keeps, and rests on no positive series")
     least = float(drawn.min())

@@ -152,9 +152,8 @@ def _check_declared_constraints(record: Record) -> None:
     trial = _fit_trial_series(record)
     ahead = np.concatenate([trial.time[-1:], np.arange(2020.0, 2031.0)])
     drawn = trial.sample(trial.fitted, ahead)
-    outside = {"positive": drawn <= 0, "share": (drawn < 0) | (drawn > 1)}
-    if spec.keeps in outside and outside[spec.keeps].any():
-        raise refuse(record, f"declares keeps = '{spec.keeps}', and draws {drawn[outside[spec.keeps]][0]:.4g}")
+    if spec.keeps == "positive" and (drawn <= 0).any():
+        raise refuse(record, f"declares keeps = 'positive', and draws {drawn[drawn <= 0][0]:.4g}")
     top = np.maximum.accumulate(trial.value)
     anchored = trial.fitted.anchored(trial.time, top)
     if anchored is None:

@@ -14,6 +14,7 @@ from forecast.errors import PluginContractError, printable
 
 __all__ = [
     "KEEPS",
+    "SCALES",
     "Checked",
     "FrozenMapping",
     "checked_field",
@@ -32,8 +33,10 @@ __all__ = [
     "tuple_of",
 ]
 
-#: What a quantity can promise: never to fall, to lie between 0 and 1, to lie above 0.
-KEEPS = ("frontier", "share", "positive")
+#: What a quantity can promise: never to fall, to lie above 0.
+KEEPS = ("frontier", "positive")
+#: On which a quantity is straight: a logarithm, a logit (of 0 to 1, of 0 to 100), as it is, in arcsinh.
+SCALES = ("level", "share", "percent", "linear", "signed", "count")
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")

@@ -14,6 +14,7 @@ from typing import ClassVar
 from forecast.base.number_checks import is_integer
 from forecast.contract.fields import (
     KEEPS,
+    SCALES,
     Checked,
     checked_field,
     empty,
@@ -192,7 +193,7 @@ class ShapeSpec(Spec):
 
     Parameters
     ----------
-    keeps : {"", "frontier", "share", "positive"}
+    keeps : {"", "frontier", "positive"}
         What every trend of this shape keeps, whatever its series says.
     target : str
     record : str
@@ -328,9 +329,14 @@ class ModelSpec(Spec):
         What a reader of its numbers must know (a lower bound, mixed qualifiers).
     qualifiers : mapping of str to str
         What its unit cannot say: ``{"precision": "fp16", "sparsity": "dense"}`` (see `forecast.units.qualifiers`).
-    keeps : {"", "frontier", "share", "positive"}
-        What it keeps: a frontier never falls and starts at the last record, a share lies in 0 to 1. A quantity that is
-        made of it keeps it too, unless its scenario says ``keeps = "nothing"``.
+    keeps : {"", "frontier", "positive"}
+        What it keeps: a frontier never falls and starts at the last record. A quantity that is made of it keeps it too,
+        unless its scenario says ``keeps = "nothing"``.
+    scale : {"", "level", "share", "percent", "linear", "signed", "count"}
+        On which it is straight; a share lies in 0 to 1 (0 to 100 in percent). What a series leaves open its table, its
+        unit or its name decides.
+    floor, ceiling : float, optional
+        What it never reaches, in `unit`: a trend is drawn between them.
     at_most : float, optional
         What it never exceeds, in `unit`: a limit that a source states. It holds for a quantity that is made of it too.
     at_least : float, optional
@@ -350,6 +356,9 @@ class ModelSpec(Spec):
         mapping_of(is_text), "a mapping of attribute to value", default_factory=empty
     )
     keeps: str = checked_field(_is_constraint_name, f"one of {', '.join(KEEPS)}, or nothing", default="")
+    scale: str = checked_field(lambda v: v in ("", *SCALES), f"one of {', '.join(SCALES)}, or nothing", default="")
+    floor: float | None = checked_field(lambda v: v is None or is_number(v), "a number, or None", default=None)
+    ceiling: float | None = checked_field(lambda v: v is None or is_number(v), "a number, or None", default=None)
     at_most: float | None = checked_field(lambda v: v is None or is_number(v), "a number, or None", default=None)
     at_least: float | None = checked_field(lambda v: v is None or is_number(v), "a number, or None", default=None)
     table: str = text_field(default="", names="table")

@@ -22,18 +22,21 @@ from forecast.fit.curve_bands import WARN_BAND_FACTOR
 from forecast.fit.options import check_level
 from forecast.fit.pool.curve_constants import FARTHEST_DECADES
 from forecast.fit.pool.curve_forecast import MIN_CURVE_POINTS, CurveForecast, forecast_curve, is_rising
+from forecast.models.scales import UNBOUNDED, Bounds
 from forecast.tables.intake import to_columns
 from forecast.tables.same_place import reduce_places
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from forecast.models import FittedModel
+
 __all__ = ["Extrapolation", "dated_quantiles", "extrapolate", "forecast_quantiles", "shape_for_dates"]
 
 Array: TypeAlias = NDArray[np.float64]
 
-#: Blocks of draws behind an answer along dates, and years that are looked ahead for a level that is to be reached.
-N_BLOCKS, MAX_HORIZON_YEARS = 4, 50.0
+#: Blocks of worlds behind an answer along dates, 2,048 as of a run, and years ahead in which a level is to be reached.
+N_BLOCKS, MAX_HORIZON_YEARS = 3, 50.0
 #: Places along a figure.
 PLOT_POINTS = 60
 
@@ -200,6 +203,10 @@ def extrapolate(
     reach: float | None = None,
     names: tuple[str, str] = ("x", "y"),
     reduce: str = "",
+    unit: str = "",
+    scale: str = "",
+    floor: float | None = None,
+    ceiling: float | None = None,
     seed: int = 0,
 ) -> Extrapolation:
     """Carry a curve beyond its data, by many laws at once where x is a number, by a shape of trends where it is a date.
@@ -214,7 +221,8 @@ def extrapolate(
     x : array of numbers from 0, or of dates
         In any order. A column of years is dates. A point without a value, or at the number 0, is left out, with a
         warning.
-    y : array of numbers above 0
+    y : array of numbers
+        Above 0, except along dates.
     to : number, date, or array of them, optional
         Where to; all beyond the last x. Each gets its answer, in this order. Needed, except with `reach` along dates.
     level : float
@@ -225,6 +233,10 @@ def extrapolate(
         What x and y are called in sentences.
     reduce : {"", "mean", "median", "min", "max", "last", "best"}
         What becomes of several points at one x: by default an error.
+    unit : str
+        Of y: a share in percent ends at 100.
+    scale, floor, ceiling
+        Along dates: see `forecast.trend`.
     seed : int
         Of draws along dates; laws need none.
 
@@ -235,7 +247,7 @@ def extrapolate(
     Raises
     ------
     DataError
-        If there are too few points, or a value has no logarithm.
+        If there are too few points, or a value has no place on the scale.
     UsageError
         If `to` lies inside the data.
 
@@ -250,6 +262,9 @@ def extrapolate(
     """
     check_level(level, "extrapolate")
     places, dated = _as_axis(x, names[0])
+    bounds = Bounds(scale=scale, floor=floor, ceiling=ceiling).check("extrapolate: scale")
+    if not dated and bounds:
+        raise UsageError(f"extrapolate: scale: of a series along dates, and '{printable(names[0], 40)}' is numbers")
     if not dated and reach is not None:
         raise UsageError(f"extrapolate: reach: expected x to be dates; '{printable(names[0], 40)}' is numbers")
     places, values, notes = _prepare_points(places, y, names, dated, reduce)
@@ -257,7 +272,7 @@ def extrapolate(
         raise UsageError("extrapolate: to: expected where to extrapolate to, got nothing")
     goal, which = _goal(to, places, names[0], dated)
     if dated:
-        answer = _along_dates(places, values, goal, level, reach, names, seed)
+        answer = _along_dates(places, values, goal, level, reach, names, unit, bounds, seed)
     else:
         answer = _along_numbers(places, values, goal, level, names)
     answer = replace(answer, warnings=(*(f"extrapolate: {note}" for note in notes), *answer.warnings))
@@ -299,14 +314,14 @@ def _prepare_points(
     notes = tuple(f"{left.sum()} of {x.size} points left out: {why}" for left, why in reasons if left.any())
     rows = np.flatnonzero(known & ~zero)
     x, values = x[rows], values[rows]
-    for name, column, positive in ((shown[0], x, not dated), (shown[1], values, True)):
+    for name, column, positive in ((shown[0], x, not dated), (shown[1], values, not dated)):
         bad = np.flatnonzero(~np.isfinite(column) | (positive & (column <= 0)))
         if bad.size:
             what = "numbers above 0" if positive else "dates"
             raise DataError(f"extrapolate: '{name}', row {rows[bad[0]] + 1}: expected {what}, got {column[bad[0]]:g}")
     rule = rule or ("" if np.unique(x).size < x.size else "mean")
     distinct, values, reduced = reduce_places(x, values, rule, "extrapolate", names=names)
-    if distinct.size < MIN_CURVE_POINTS:
+    if distinct.size < MIN_CURVE_POINTS and not dated:  # a shape of trends says how many it needs
         raise DataError(
             f"extrapolate: '{shown[0]}': expected at least {MIN_CURVE_POINTS} different values, got {distinct.size}"
         )
@@ -416,53 +431,68 @@ def dated_quantiles(time: Array, value: Array, to: Array, shares: Sequence[float
     Raises
     ------
     DataError, UsageError, FitError
-        As `extrapolate` does: too few dates, or a value that is not above 0.
+        As `extrapolate` does: too few dates, or a value without a place on the scale.
     """
     x, y, _ = _prepare_points(np.asarray(time, dtype=float), value, ("time", "value"), True)
     goal, which = _goal(to, x, "time", False)
-    return np.asarray(np.quantile(_dated_draws(x, y, seed)(goal, True), shares, axis=1).T[which])
+    _, draws = _fitted_series(x, y, seed)
+    return np.asarray(np.quantile(draws(goal), shares, axis=1).T[which])
 
 
-def _dated_draws(x: Array, y: Array, seed: int) -> Callable[[Array, bool], Array]:
-    """Fit a shape to a series, and return what draws it at dates, (date, draw)."""
+def _fitted_series(
+    x: Array, y: Array, seed: int, name: str = "y", unit: str = "", bounds: Bounds = UNBOUNDED
+) -> tuple[FittedModel, Callable[[Array], Array]]:
+    """Fit a shape to a series, and return what draws rows to come, (date, draw): the worlds of `forecast ask`."""
     from forecast.base.streams import Streams, check_seed
     from forecast.models import trend
+    from forecast.projection.blocks import node_streams
+    from forecast.scenarios.question_text import quantity_name
 
-    fitted = trend({"x": x, "y": y}, shape=shape_for_dates(), x="x", y="y", unit="").fit(seed=check_seed(seed))
+    time, shape = "time" if name != "time" else "date", shape_for_dates()
+    series = f"{quantity_name(name)}@{shape.partition('/')[2]}"
+    made = trend(
+        {time: x, name: y}, shape=shape, x=time, y=name, unit=unit, of_rows=True, name=series, scale=bounds.scale,
+        floor=bounds.floor, ceiling=bounds.ceiling,
+    )  # fmt: skip
+    fitted = made.fit(seed=check_seed(seed))
 
-    def draws(time: Array, observed: bool) -> Array:
-        blocks = [Streams(seed=seed, node="extrapolate", block=b) for b in range(N_BLOCKS)]
-        return np.concatenate([fitted.sample(time, {}, s, observed=observed) for s in blocks], axis=1)
+    def draws(dates: Array) -> Array:
+        blocks = [node_streams(Streams, seed, series, number) for number in range(N_BLOCKS)]
+        return np.concatenate([fitted.sample(dates, {}, streams) for streams in blocks], axis=1)
 
-    return draws
+    return fitted, draws
 
 
 def _along_dates(
-    x: Array, y: Array, to: Array, level: float, reach: float | None, names: tuple[str, str], seed: int
-) -> Extrapolation:
+    x: Array, y: Array, to: Array, level: float, reach: float | None, names: tuple[str, str], unit: str, bounds: Bounds,
+    seed: int,
+) -> Extrapolation:  # fmt: skip
     """Sample a shape at the target dates, and monthly if there is a threshold to reach."""
     from forecast.projection.crossing import date_quantiles, find_crossing
 
-    shape, draws = shape_for_dates(), _dated_draws(x, y, seed)
+    fitted, draws = _fitted_series(x, y, seed, names[1], unit, bounds)
     end = to if to.size else np.array([x[-1] + MAX_HORIZON_YEARS])
     shares: Sequence[float] = (0.5, 0.5 - level / 2, 0.5 + level / 2)
-    median, lower, upper = np.quantile(draws(end, True), shares, axis=1)
+    median, lower, upper = np.quantile(draws(end), shares, axis=1)
     when: dict[str, float] = {}
     if reach is not None:
-        if not (np.isfinite(reach) and reach > 0):
-            raise UsageError(f"extrapolate: reach: expected a number above 0, got {reach:g}")
+        if not np.isfinite(reach) or fitted.scale.is_beyond(np.array(reach)):
+            raise UsageError(f"extrapolate: reach: expected {fitted.scale.ends}, got {reach:g}")
         months = np.append(np.arange(x[-1], end[-1], 1 / 12), end[-1])
-        level_of, goal = draws(months, False), np.full((1, 1), float(reach))
+        level_of, goal = draws(months), np.full((1, 1), float(reach))
         goal = np.broadcast_to(goal, level_of.shape)
-        met = find_crossing(months, level_of, goal) if reach > y[-1] else find_crossing(months, goal, level_of)
+        # a record goes one way, and has met what lies on the other side of it
+        rising = fitted.scale.record > 0 or (fitted.scale.record == 0 and reach > y[-1])
+        met = find_crossing(months, level_of, goal) if rising else find_crossing(months, goal, level_of)
         when = dict(zip(QUANTILE_NAMES, map(float, date_quantiles(met.date)), strict=True))
         when |= {"never": float(met.never.mean()), "already": float(met.already.mean())}
-    laws = ({"name": shape, "weight": 1.0, "says": float(median[-1])},)
+    laws = ({"name": shape_for_dates(), "weight": 1.0, "says": float(median[-1])},)
     years = float(end[-1] - x[-1])
     notes = []
     if reach is None and years > x[-1] - x[0]:
         notes.append(f"{years:.0f} years ahead from {x[-1] - x[0]:.0f} years of data")
     return Extrapolation(
         x=x, y=y, to=end, median=median, lower=lower, upper=upper, level=level, laws=laws, beyond=years, names=names,
-        when=when, threshold=reach, dates=True, warnings=tuple(f"extrapolate: {note}" for note in notes),
+        when=when, threshold=reach, dates=True, read=fitted.describe().read,
+        warnings=tuple(f"extrapolate: {note}" for note in notes),
     )  # fmt: skip

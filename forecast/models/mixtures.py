@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from forecast.contract.specs import Input, MixtureSpec
 from forecast.errors import UsageError
 from forecast.models.protocol import Description, Model, Need, OtherModel, Unfitted
+from forecast.models.scales import Bounds
 
 if TYPE_CHECKING:
     import numpy as np
@@ -132,6 +133,14 @@ class _Mixture(Unfitted):
             for name, need in self.inputs.items()
         }
         return replace(self, inputs=inputs, keeps=keeps)
+
+    def on_scale(self, bounds: Bounds) -> Model:
+        """Return the mixture of members on this scale."""
+        inputs = {
+            name: OtherModel(model=need.model.on_scale(bounds)) if isinstance(need, OtherModel) else need
+            for name, need in self.inputs.items()
+        }
+        return replace(self, inputs=inputs, bounds=bounds)
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
         import numpy as np

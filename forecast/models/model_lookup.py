@@ -21,6 +21,7 @@ from forecast.errors import ForecastError, PluginContractError, PluginError, Usa
 from forecast.models import estimates, functions, mixtures, relations, trends
 from forecast.models.check_output import checked_model
 from forecast.models.protocol import Broken, Model, ModelRecord
+from forecast.models.scales import Bounds
 from forecast.units import qualifiers
 
 __all__ = ["POOLED_SHAPE", "FoundModel", "attempt", "find_model", "is_registered", "is_same_model", "model"]
@@ -212,14 +213,17 @@ def is_same_model(one: Model, other: Model) -> bool:
 def _build(entry: FoundModel, options: Mapping[str, Any], *, where: str = "", within: tuple[str, ...] = ()) -> Model:
     """Make a model; it keeps what its record declares."""
     result, spec = _build_model(entry, options, where=where, within=within), entry.spec
-    declared = (spec.keeps or result.keeps, result.at_most if spec.at_most is None else spec.at_most)
-    if (result.keeps, result.at_most) == declared:
+    bounds = Bounds(scale=spec.scale, floor=spec.floor, ceiling=spec.ceiling).check(f"model '{entry.name}'")
+    at_most = result.at_most if spec.at_most is None else spec.at_most
+    declared = (spec.keeps or result.keeps, bounds or result.bounds, at_most)
+    if (result.keeps, result.bounds, result.at_most) == declared:
         return result
     if not isinstance(result, ModelRecord):
         raise PluginContractError(
-            f"model '{entry.name}': its record declares keeps or at_most, and the model has none: say the same in both"
+            f"model '{entry.name}': its record declares keeps, a scale or at_most, and the model has none: say the "
+            "same in both"
         )
-    return replace(result, keeps=declared[0], at_most=declared[1])
+    return replace(result, keeps=declared[0], bounds=declared[1], at_most=declared[2])
 
 
 def _build_model(entry: FoundModel, options: Mapping[str, Any], *, where: str, within: tuple[str, ...]) -> Model:

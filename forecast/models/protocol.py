@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from forecast.base.operators import Operators
 from forecast.contract.specs import Input
 from forecast.errors import ForecastError, ForecastWarning
+from forecast.models.scales import LEVEL, UNBOUNDED, Bounds, Scale
 
 if TYPE_CHECKING:
     import numpy as np
@@ -111,9 +112,12 @@ class FittedModel(abc.ABC):
     ----------
     settable : mapping of str to str
         The parameters of `posterior` that a user may set, and the unit of each.
+    scale : Scale
+        On which it is straight, in the model's unit.
     """
 
     settable: Mapping[str, str] = MappingProxyType({})
+    scale: Scale = LEVEL
 
     @abc.abstractmethod
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
@@ -186,8 +190,10 @@ class Model(abc.ABC):
         Its inputs by name.
     qualifiers : mapping of str to str
         What its unit cannot say (see `forecast.units.qualifiers`).
-    keeps : {"", "frontier", "share", "positive"}
+    keeps : {"", "frontier", "positive"}
         What its draws keep.
+    bounds : Bounds
+        What is stated of its scale, in `unit`.
     at_most : float or None
         Their upper bound, in `unit`.
     """
@@ -197,6 +203,7 @@ class Model(abc.ABC):
     inputs: Mapping[str, Need]
     qualifiers: Mapping[str, str] = MappingProxyType({})
     keeps: str = ""
+    bounds: Bounds = UNBOUNDED
     at_most: float | None = None
 
     def keeping(self, keeps: str) -> Model:
@@ -204,6 +211,10 @@ class Model(abc.ABC):
 
         A trend has one for a frontier.
         """
+        return self
+
+    def on_scale(self, bounds: Bounds) -> Model:
+        """Return the model on another scale, between these ends; itself where it has no way. A trend has one."""
         return self
 
     def rests_on(self) -> Model:
@@ -240,7 +251,7 @@ class ModelRecord(Model):
         Its sources.
     qualifiers : mapping of str to str
         What its unit cannot say (see `forecast.units.qualifiers`).
-    keeps, at_most
+    keeps, bounds, at_most
         See `Model`.
     """
 
@@ -251,6 +262,7 @@ class ModelRecord(Model):
     sources: tuple[str, ...] = ()
     qualifiers: Mapping[str, str] = field(default_factory=dict)
     keeps: str = ""
+    bounds: Bounds = UNBOUNDED
     at_most: float | None = None
 
 
@@ -261,7 +273,7 @@ class Unfitted(ModelRecord, FittedModel):
     Parameters
     ----------
     name, unit, inputs, note, sources, qualifiers
-        See `ModelRecord`; so are `keeps` and `at_most`.
+        See `ModelRecord`; so are `keeps`, `bounds` and `at_most`.
 
     Examples
     --------
@@ -343,6 +355,13 @@ class FittedShape(abc.ABC):
         """
         return None
 
+    def as_record(self, time: Array, record: Array) -> FittedShape | None:
+        """Return the shape as what is known of rows that keep their best so far; by default as `anchored`.
+
+        A shape that knows more of records, such as how long they stand, says it here.
+        """
+        return self.anchored(time, record)
+
     def log_level(self, time: Array, parameters: Mapping[str, Array]) -> Array:
         """Return what draws of the parameters add to the logarithm of the level, noise aside, (time, draw).
 
@@ -383,6 +402,8 @@ class Shape(abc.ABC):
     uncertain : tuple of str, or mapping of str to str
         The options that may be distributions. The shape is made with their medians, in the unit of the series or, in a
         mapping, in the unit named; the fitted shape is handed their draws by `FittedShape.given`.
+    needs_level : bool
+        It has ends or gains of its own in the unit of the series, which only a level has.
     columns : mapping of str to str
         Covariates that the shape needs: a name of its own, and the column or formula over columns that
         its options say: ``{"cumulative": "units_sold"}``. Only a shape that names some is handed them, in `fit`'s
@@ -391,6 +412,7 @@ class Shape(abc.ABC):
     """
 
     uncertain: tuple[str, ...] | Mapping[str, str] = ()
+    needs_level: bool = False
     columns: Mapping[str, str] = MappingProxyType({})
 
     def beside(self, series: str) -> Shape:

@@ -22,7 +22,10 @@ from forecast.errors import (
     printable,
 )
 from forecast.models.protocol import Description, FittedModel, FittedShape, Model, ModelRecord, Observations, Shape
-from forecast.models.shapes.frontiers import Raised, frontier
+from forecast.models.scales import LEVEL, Bounds, Scale, find_scale
+from forecast.models.shapes.frontiers import Anchored, Raised, frontier, record_sign
+from forecast.models.shapes.on_scale import OnScale
+from forecast.models.shapes.rows import Rows, row_gap
 from forecast.units import qualifiers as bases
 
 if TYPE_CHECKING:
@@ -58,6 +61,7 @@ def from_spec(name: str, spec: TrendSpec, beside: SeriesShape | Shape | None = N
         sources=tuple(filter(None, (spec.reference, series_shape.reference))),
         note="; ".join(filter(None, (spec.note, series_shape.note))),
         keeps=spec.keeps,
+        bounds=Bounds(scale=spec.scale, floor=spec.floor, ceiling=spec.ceiling),
         at_most=spec.at_most,
         qualifiers=bases.of_record(spec.where, spec.qualifiers, where=f"model '{name}'"),
     )
@@ -72,6 +76,7 @@ class _FittedTrend(FittedModel):
     inputs: Mapping[str, Input]
     fixed: Mapping[str, Array] = field(default_factory=dict)
     read: str = ""
+    scale: Scale = LEVEL
 
     @property
     def settable(self) -> Mapping[str, str]:  # type: ignore[override]
@@ -88,7 +93,7 @@ class _FittedTrend(FittedModel):
         return replace(self, fixed=parameters)
 
     def warnings(self, inputs: Mapping[str, Array]) -> tuple[ForecastWarning, ...]:
-        return (RaisedPathsWarning(),) if isinstance(self.shape, Raised) else ()
+        return (RaisedPathsWarning(),) if isinstance(_unscaled(self.shape), Raised) else ()
 
     def with_draws(self, inputs: Mapping[str, Array]) -> FittedModel:
         return replace(self, shape=self.shape.given(inputs)) if inputs else self
@@ -140,9 +145,13 @@ class _Trend(ModelRecord):
     options: Mapping[str, Any] = field(default_factory=dict)
     inputs: Mapping[str, Input] = field(default_factory=dict)
     reading: Mapping[str, Any] = field(default_factory=dict)
+    of_rows: bool = False
 
     def keeping(self, keeps: str) -> Model:
         return replace(self, keeps=keeps)
+
+    def on_scale(self, bounds: Bounds) -> Model:
+        return replace(self, bounds=bounds)
 
     def _read(self, shape: Shape, as_of: float | None, *, yearly: bool) -> tuple[Series, Array]:
         """Return the series, and its values in the model's unit."""
@@ -159,22 +168,67 @@ class _Trend(ModelRecord):
         return read, value
 
     def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
+        import numpy as np
+
         series_shape = shape(self.shape, self.options).beside(self.name)
         read, value = self._read(series_shape, as_of, yearly=self.yearly)
         covariates: dict[str, Any] = {"columns": read.covariates} if read.covariates else {}
-        fitted = series_shape.fit(read.time, value, frontier=self.frontier or self.records, seed=seed, **covariates)
+        scale, level = self._scaled(series_shape, read, value)
+        sign = record_sign(read.time, level) if self.of_rows and not self.keeps else 0
+        if sign:
+            scale = replace(scale, record=sign)
+            level = level if sign > 0 else 1 / level  # exp(-z): a running maximum too
+        fitted = series_shape.fit(
+            read.time, level, frontier=self.frontier or self.records or sign != 0, seed=seed, **covariates
+        )
         if not isinstance(fitted, FittedShape):
             raise PluginContractError(f"shape '{self.shape}': fit returned {type(fitted).__name__}, not a FittedShape")
-        if self.keeps == "frontier":
+        if sign:
+            record = np.maximum.accumulate(level)
+            fitted = fitted.as_record(read.time, record) or frontier(fitted, read.time, level)
+            if isinstance(fitted, Anchored):
+                fitted = replace(fitted, gap=row_gap(read.time))
+        elif self.of_rows and not self.keeps:
+            last = level[read.time == read.time[-1]]
+            mean = float(np.exp(np.log(last).mean())) if last.size > 1 else float(last[0])
+            fitted = Rows(shape=fitted, last=float(read.time[-1]), value=mean, gap=row_gap(read.time))
+        elif self.keeps == "frontier":
             # that the record of a year still stands at its end is known too
             whole, whole_value = self._read(series_shape, as_of, yearly=False) if self.yearly else (read, value)
-            fitted = frontier(fitted, whole.time, whole_value)
+            fitted = frontier(fitted, whole.time, scale.to_level(whole_value))
+        fitted = fitted if scale.is_plain else OnScale(shape=fitted, scale=scale)
         points = Observations(time=read.time, value=value, unit=self.unit, names=read.names)
         left = [_left_out_note(read.undated, "date"), _left_out_note(read.empty, "value"), self.note]
         note = "; ".join(filter(None, left))
+        said = scale.line if scale.doubt or not scale.is_plain else ""
+        if sign:
+            way = "higher" if sign > 0 else "lower"
+            said = "; ".join(filter(None, (said, f"a record, {way} is better: it has never gone back")))
+        line = " ".join(filter(None, (read.read, said and f"{printable(self.y, 60)}: {said}.")))
         return _FittedTrend(
-            shape=fitted, points=points, sources=self.sources, note=note, inputs=self.inputs, read=read.read
+            shape=fitted, points=points, sources=self.sources, note=note, inputs=self.inputs, read=line, scale=scale
         )
+
+    def _scaled(self, shape: Shape, read: Series, value: Array) -> tuple[Scale, Array]:
+        """Return the scale of the series, and the positive values on it that a shape in logs takes."""
+        where = f"{self.name}: column '{printable(self.y, 60)}'"
+        if shape.needs_level:
+            if self.bounds:
+                shown = printable(self.shape, 60)
+                raise UsageError(f"{where}: the shape '{shown}' is of a level, in the column's unit: it takes no scale")
+            return LEVEL, value
+        source = self.unit if read.unit is None else read.unit
+        limits = (None if end is None else units.convert(end, source, self.unit, where=where) for end in read.limits)
+        scale = find_scale(value, name=self.y, unit=self.unit, declared=self.bounds, limits=tuple(limits), where=where)
+        if scale.is_plain and not self.bounds:  # the shape says which value has no logarithm
+            return scale, value
+        value, scale = scale.inside(value, where)
+        return scale, scale.to_level(value)
+
+
+def _unscaled(fitted: FittedShape) -> FittedShape:
+    """Return the shape below the scale."""
+    return fitted.shape if isinstance(fitted, OnScale) else fitted
 
 
 def _left_out_note(rows: int, what: str) -> str:
@@ -313,8 +367,12 @@ def trend(
     since: str = "",
     qualifiers: Mapping[str, str] | None = None,
     keeps: str = "",
+    scale: str = "",
+    floor: float | None = None,
+    ceiling: float | None = None,
     name: str = "trend",
     reading: Mapping[str, Any] | None = None,
+    of_rows: bool = False,
 ) -> Model:
     """Make a trend from a shape and a column.
 
@@ -342,13 +400,21 @@ def trend(
         Leave out the rows before this date (YYYY-MM-DD).
     qualifiers : mapping of str to str
         Of the measurement in the rows, if `where` does not state them (see `forecast.units.qualifiers`).
-    keeps : {"", "frontier", "share", "positive"}
+    keeps : {"", "frontier", "positive"}
         What its draws keep: those of a frontier start at the last record and never fall.
+    scale : {"", "level", "share", "percent", "linear", "signed", "count"}
+        On which the series is straight: in logs, on the logit (of 0 to 1, of 0 to 100), as it is, or in arcsinh. By
+        default its table, its unit or its name says it.
+    floor, ceiling : float, optional
+        What it never reaches, in `unit`.
     name : str
         Names its random streams.
     reading : mapping, optional
         How a file is read: keywords of `forecast.read` (``{"dates": "dmy"}``), and ``reduce``, what becomes of several
         rows at one date: mean, median, min, max, last or best.
+    of_rows : bool
+        What is drawn are rows to come, each path from the last row on; a series that never goes back is read as a
+        record, which starts at its last row and does not go back either. By default it is the level.
 
     Returns
     -------
@@ -365,14 +431,15 @@ def trend(
     """
     if keeps not in ("", *KEEPS):
         raise UnknownNameError("word", keeps, KEEPS, where=f"{name}: keeps")
-    rows = {
+    conditions = {
         column: _option_text(value, f"{name}: where: {printable(column, 60)}")
         for column, value in (where or {}).items()
     }
     return _build_trend(
-        name=name, unit=unit, shape=shape, data=data, x=x, y=y, frontier=frontier, where=rows,
+        name=name, unit=unit, shape=shape, data=data, x=x, y=y, frontier=frontier, where=conditions,
         options=options or {}, records=records, yearly=yearly, since=since,
-        qualifiers=bases.of_record(rows, qualifiers or {}, where=name), keeps=keeps,
+        qualifiers=bases.of_record(conditions, qualifiers or {}, where=name), keeps=keeps,
+        bounds=Bounds(scale=scale, floor=floor, ceiling=ceiling).check(f"{name}: scale"), of_rows=of_rows,
         reading=reading or {},
     )  # fmt: skip
 

@@ -293,7 +293,7 @@ def _source(graph: ScenarioGraph, node: Node, own: tuple[str, ...], model: Model
     """Return where one of the models of a quantity comes from: a caller, the registry, or what the scenario states."""
     quantity = node.variants.get(own, node.quantity)
     stated, objects = quantity.parts
-    beside = model.name, model.keeps, model.at_most
+    beside = model.name, model.keeps, model.bounds, model.at_most
     if objects and not quantity.registered:
         return _Source(repr((identity_of(model), *map(identity_of, objects), stated, beside)), is_object=True)
     plugins = identity_of(get_registry())

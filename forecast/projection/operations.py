@@ -29,6 +29,7 @@ from forecast.formula import TIME_NAMES, Call, Comparison, Formula, Name, Node
 from forecast.formula.tree import children, walk
 from forecast.models import FittedModel, Model
 from forecast.models.check_output import checked_draws, checked_posterior
+from forecast.models.scales import Scale
 from forecast.projection import blocks
 from forecast.projection.crossing import Crossing, find_crossing
 from forecast.projection.failures import failed_mask, infinite_error
@@ -375,24 +376,27 @@ def replaced(block: Block, read: Inputs, since: float, until: float) -> Array:
 
 
 @operation
-def grown(block: Block, read: Inputs, name: str, growth: float, since: float, until: float) -> Array:
+def grown(block: Block, read: Inputs, name: str, growth: float, since: float, until: float, scale: Scale) -> Array:
     """Return a path whose growth is multiplied between two dates.
 
-    The increments of its logarithm are multiplied; of a step in which a date lies, the part beyond it. What was gained
-    or lost stays so afterwards. Before the first date the path is what it was, bit for bit.
+    Its increments on its scale, of a level those of its logarithm, are multiplied; of a step in which a date lies, the
+    part beyond it. What was gained or lost stays so afterwards. Before the first date the path keeps every bit.
     """
     time, path = block.time, block.whole(read[0])
     part = np.maximum(np.minimum(time[1:], until) - np.maximum(time[:-1], since), 0.0) / np.diff(time)
     inside = part > 0
     touched = (np.append(inside, False) | np.append(False, inside))[:, np.newaxis]
-    without = ~(np.isfinite(path) & (path > 0)) & touched  # they have no logarithm
-    logs = np.log(np.where(touched & ~without, path, 1.0))
-    gained = np.where(inside[:, np.newaxis], (growth - 1) * part[:, np.newaxis] * np.diff(logs, axis=0), 0.0)
-    with np.errstate(over="ignore"):
-        path = path * np.exp(np.concatenate([np.zeros((1, path.shape[1])), np.cumsum(gained, axis=0)]))
+    scaled = scale.to(path)
+    without = ~np.isfinite(scaled) & touched  # such as a level of 0, which has no logarithm
+    scaled = np.where(without, 0.0, scaled)
+    with np.errstate(invalid="ignore"):
+        gained = np.where(inside[:, np.newaxis], (growth - 1) * part[:, np.newaxis] * np.diff(scaled, axis=0), 0.0)
+    moved = np.concatenate([np.zeros((1, path.shape[1])), np.cumsum(gained, axis=0)])
+    path = np.where(moved == 0, path, scale.back(scaled + moved))
+    ends = "not above 0 and finite" if scale.is_plain else f"not between the ends of its scale ({scale.line})"
     return block.numbers(
         np.where(without, np.nan, path),
-        lambda bad: DataError(f"changes of {name}: growth of what is not above 0 and finite: {bad} values"),
+        lambda bad: DataError(f"changes of {name}: growth of what is {ends}: {bad} values"),
     )
 
 
@@ -429,10 +433,10 @@ def never_falls(block: Block, read: Inputs, past: HistoryOf) -> Array:
 
 
 @operation
-def kept(block: Block, read: Inputs, name: str, keeps: str, at_most: float, unit: str) -> Array:
+def kept(block: Block, read: Inputs, name: str, keeps: str, scale: Scale, at_most: float) -> Array:
     """Return a path that keeps what it should, or fail."""
     path: Array = read[0]
-    check_kept(block.time, path, keeps, at_most, unit=unit, where=f"quantities.{name}")
+    check_kept(block.time, path, keeps, scale, at_most, where=f"quantities.{name}")
     return path
 
 

@@ -22,7 +22,8 @@ from forecast.base.distributions import Distribution, distribution
 from forecast.contract.specs import Input
 from forecast.errors import ForecastError
 from forecast.formula import TIME_NAMES, Condition, Formula, Name, tree
-from forecast.models import Model, OtherModel
+from forecast.models import FittedModel, Model, OtherModel
+from forecast.models.scales import Bounds, Scale, find_scale
 from forecast.projection.paths.run_cache import identity_of
 from forecast.projection.paths.time_functions import HistoryOf
 
@@ -249,7 +250,7 @@ class Plan:
                 value = self.bound(node, each.value, at)
                 place = self.add("replaced", (place, value), each.since, each.until, dated=True, of=name, at=at)
             elif each.growth is not None:
-                change = name, each.growth, each.since, each.until
+                change = name, each.growth, each.since, each.until, self._scale(node, at)
                 place = self.add("grown", (place,), *change, dated=True, of=name, at=at)
         free = below = place
         if limits is not None:
@@ -261,13 +262,25 @@ class Plan:
             if limits.keeps == "frontier":
                 past, stated = self._history(name, node, at)
                 place = self.add("never_falls", (place,), past, stated=stated, dated=True, of=name, at=at)
-            if limits.keeps in ("share", "positive") or limits.at_most < np.inf:
-                place = self.add("kept", (place,), name, limits.keeps, limits.at_most, node.unit, of=name, at=at)
+            if limits.keeps == "positive" or limits.bounds or limits.at_most < np.inf:
+                stated = name, limits.keeps, self._scale(node, at), limits.at_most
+                place = self.add("kept", (place,), *stated, of=name, at=at)
         whole = name, node.hidden, node.steady
         along = None if not node.steady else self.steps.every[place].varies & DRAWS
         place = self.add("quantity", (place,), *whole, dated=not node.steady, along=along, of=name, at=at)
         self.steps.finals.add(place)
         return place, free, below
+
+    def _scale(self, node: Node, at: Combination) -> Scale:
+        """Return the scale of a quantity: that of the series behind it, or else what is stated."""
+        model = node.models.get(node.own_values(at))
+        if model is not None:
+            model = model.rests_on()
+            fitted = self.fits.outcome(model)
+            if isinstance(fitted, FittedModel) and not fitted.scale.is_plain:
+                return fitted.scale.converted(model.unit, node.unit, where=node.name)
+        stated = Bounds() if node.limits is None else node.limits.bounds
+        return find_scale(np.empty(0), unit=node.unit, declared=stated, where=f"quantities.{node.name}")
 
     def _lower(self, node: Node, at: Combination) -> int:
         """Return the step of a quantity as its model or formula has it."""

@@ -89,7 +89,11 @@ _GROUP = RefinedSchema(
 )
 _BOUNDS = RefinedSchema(
     ObjectSchema(
-        {}, {**dict.fromkeys(("limit", "how", "at_least", "keeps"), TEXT), "sharpness": NUMBER, "at_most": NUMBER},
+        {},
+        {
+            **dict.fromkeys(("limit", "how", "at_least", "keeps", "scale"), TEXT),
+            **dict.fromkeys(("sharpness", "at_most", "floor", "ceiling"), NUMBER),
+        },
     ),
     "a limit with how it binds, or another bound",
     lambda v: v and ("limit" in v) == ("how" in v),

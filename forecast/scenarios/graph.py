@@ -354,9 +354,9 @@ def _check_names(nodes: Mapping[str, Node]) -> None:
                     )
 
 
-def _trend_arguments(model: Model) -> tuple[object, object, str]:
+def _trend_arguments(model: Model) -> tuple[object, ...]:
     """Return the shape and the options that a trend was made with, and what it keeps."""
-    return getattr(model, "shape", None), getattr(model, "options", None), model.keeps
+    return getattr(model, "shape", None), getattr(model, "options", None), model.keeps, model.bounds
 
 
 def _sorted_nodes(scenario: Scenario, nodes: Mapping[str, Node]) -> dict[str, Node]:

@@ -33,7 +33,16 @@ if TYPE_CHECKING:
     from forecast.scenarios.scenario import Scenario
     from forecast.tables.columns import Columns
 
-__all__ = ["QUESTION_NAME", "RIVAL_SHAPES", "at_dates", "every_shape", "in_words", "read_question", "world_quantity"]
+__all__ = [
+    "QUESTION_NAME",
+    "RIVAL_SHAPES",
+    "at_dates",
+    "every_shape",
+    "in_words",
+    "quantity_name",
+    "read_question",
+    "world_quantity",
+]
 
 #: What the question is called in its scenario.
 QUESTION_NAME = "question"
@@ -108,7 +117,8 @@ def read_question(
     shapes : sequence of str
         Shapes that stand beside that of a trend as rivals.
     series : mapping, optional
-        What a column of a file is read with: ``x``, ``where`` and ``reading``, as a scenario has them.
+        What a column of a file is read with, as a scenario has it: ``x``, ``where``, ``reading``, ``scale``, ``floor``
+        and ``ceiling``.
     rival : str
         The rival of that name in place of the house's forecast of a quantity.
 
@@ -164,6 +174,10 @@ def read_question(
         record["until"] = until if until is not None else math.ceil(latest)
     elif until is not None or latest > last:
         record["until"] = until if until is not None else _step_at(latest, names.start, names.step, after=True)
+    if "when" in question and names.last_rows and len(names.last_rows) == len(names.quantities) and not names.used:
+        record["start"] = max(names.last_rows)  # what is so already is so in a row
+        if until is None:
+            record["until"] = _step_at(record["until"], record["start"], record["step"], after=True)
     if not names.moving:
         record["start"] = math.floor(min(map(_parse_year, dates))) - 1 if dates else last - 1
     return Scenario.from_dict(record, name="question", where="ask", folder=names.folder)
@@ -250,6 +264,7 @@ class _Names:
         self.rival_used = False  # one stands in place of the house's forecast
         self._within: list[str] = []
         self._settings: Mapping[str, str] = {}
+        self.bounds = {key: series[key] for key in ("scale", "floor", "ceiling") if series.get(key) not in (None, "")}
         self.quantities: dict[str, Any] = {}
         self.choices: dict[str, dict[str, Any]] = {}
         self.labels: dict[str, str] = {}
@@ -260,6 +275,7 @@ class _Names:
         self.start: float | None = None
         self.step: float | str = "year"
         self.moving = False  # something has a date of its own
+        self.last_rows: list[float] = []  # the date of the last row of each column of a file
 
     def read(self, text: str) -> Iterator[str]:
         """Yield the formula in pieces, with names of its own grammar for columns and for names of the catalogue."""
@@ -310,12 +326,12 @@ class _Names:
             return self.of_the_world(quantity, name)
         bare, at, shape = name.partition("@")
         if (model := _find_or_none("model", bare)) is not None:
-            mine = _identifier(name.partition("/")[2] or name)
+            mine = quantity_name(name.partition("/")[2] or name)
             if at:
                 beside = {"shape": registry.find("shape", shape).full_name}
             else:
                 beside = self.shaped(model.full_name) if isinstance(model.spec, TrendSpec) else {}
-            self.quantities[mine] = {"model": model.full_name, **beside}
+            self.quantities[mine] = {"model": model.full_name, **beside, **(self.bounds if beside else {})}
             self.labels[mine] = model.spec.title or mine
             self.moving = self.moving or bool(beside)
             return mine
@@ -346,7 +362,7 @@ class _Names:
         self._settings = outer
         alone = isinstance(parse_expression(formula, where=f"quantity '{full}'").root, Name)
         if not alone or isinstance(chosen, RivalForecast):  # what has a unit of its own is told in the quantity's
-            mine = _identifier(name)
+            mine = quantity_name(name)
             self.quantities[mine] = {"expression": formula, **({"unit": spec.unit} if spec.unit else {})}
             formula = mine
         self.labels[formula] = spec.title
@@ -359,7 +375,7 @@ class _Names:
         scenario = Scenario.load(full)
         if quantity not in scenario.quantities:
             raise UsageError(str(UnknownNameError("quantity", quantity, scenario.quantities, where=f"ask: {head}")))
-        alias = _identifier("_".join([head.rpartition("/")[2], *self._settings.values()]))
+        alias = quantity_name("_".join([head.rpartition("/")[2], *self._settings.values()]))
         self.used[alias] = full
         if self._settings:
             choices = scenario.stated.get("choices", {})
@@ -412,7 +428,7 @@ class _Names:
             raise UsageError("ask: files in two folders; put them beside each other")
         self.folder = folder
         columns.numeric(column)  # names the columns where this is none
-        mine = _identifier(column)
+        mine = quantity_name(column)
         x = self.series.get("x") or _date_column(columns, Path(path).name)
         rows = columns.complete([x, column])
         times, label, reducing = rows.years(x), rows.label, str(self.series.get("reading", {}).get("reduce", ""))
@@ -420,12 +436,15 @@ class _Names:
             raise EmptyDataError(f"{label}: no row has both '{printable(x, 60)}' and '{printable(column, 60)}'")
         reduce_places(times, rows.numeric(column), reducing, label, columns=rows, names=(x, column), by=False)
         percent = columns.kind(column) == "percent"
+        self.last_rows.append(float(times.max()))
         self.quantities[mine] = {
             "data": Path(path).name,
             "x": x,
             "y": column,
-            **({"unit": "percent", "limit": "100 percent"} if percent else {"unit": columns.units.get(column, "")}),
+            "of_rows": True,
+            "unit": "percent" if percent else columns.units.get(column, ""),
             **{key: self.series[key] for key in ("where", "reading") if self.series.get(key)},
+            **self.bounds,
             **self.shaped(),
         }
         self.labels[mine] = column
@@ -487,7 +506,7 @@ def _find_or_none(kind: str, name: str) -> Record | None:
         return None
 
 
-def _identifier(name: str) -> str:
+def quantity_name(name: str) -> str:
     """Return a name of a formula that a name of the catalogue becomes."""
     made = _NOT_IN_NAMES.sub("_", name)[:64]
     return f"{made}_" if made in RESERVED_NAMES or made in TIME_NAMES or made == "shape" else made

@@ -24,6 +24,7 @@ from forecast.base.dates import decimal_year, from_decimal_year
 from forecast.base.files import file_hash
 from forecast.base.json_text import to_json
 from forecast.base.lazy import xr
+from forecast.base.number_checks import is_real
 from forecast.errors import (
     DataError,
     EmptyDataError,
@@ -324,7 +325,9 @@ def _load(edition: Edition) -> xr.Dataset:
         index = tuple([coordinates[k][v] for v in values[k]] for k in resource.key) or (slice(None),)
         _check_unique(resource, index, csv)
         for field in resource.fields:
-            attrs = {"unit": field.unit, "title": field.title, "type": field.type}
+            attrs: dict[str, Any] = {"unit": field.unit, "title": field.title, "type": field.type}
+            ends = {"minimum": field.minimum, "maximum": field.maximum}
+            attrs |= {end: float(limit) for end, limit in ends.items() if is_real(limit)}
             if field.qualifiers:
                 attrs["qualifiers"] = to_json(dict(field.qualifiers))
             if field.name in resource.separate:

@@ -39,7 +39,8 @@ class Series(NamedTuple):
 
     `undated` counts the rows with a value and without a date, which are left out, and `empty` those without a value in
     data that no descriptor describes: their holes may be accidents. `names` are what a table calls its rows, and `read`
-    is the sentence about what was read of a file.
+    is the sentence about what was read of a file. `limits` are the smallest and the largest value that its descriptor
+    allows.
     """
 
     time: Array
@@ -50,6 +51,7 @@ class Series(NamedTuple):
     empty: int = 0
     names: tuple[str, ...] = ()
     read: str = ""
+    limits: tuple[float | None, float | None] = (None, None)
 
 
 #: When a row became known; without this column a row is known at its own date.
@@ -313,7 +315,23 @@ def read_columns(
                 called[last] = called[kept[-1]]  # whose record it is
             value[last], kept = value[kept[-1]], np.append(kept, last)
     names = () if called is None else tuple(called[kept].tolist())
-    return Series(time[kept], value[kept], unit, {k: c[kept] for k, c in more.items()}, undated, empty, names, read)
+    return Series(
+        time[kept],
+        value[kept],
+        unit,
+        {k: c[kept] for k, c in more.items()},
+        undated,
+        empty,
+        names,
+        read,
+        _limits(dataset, y),
+    )
+
+
+def _limits(dataset: xr.Dataset | None, y: str) -> tuple[float | None, float | None]:
+    """Return the limits that a table states of a column; of a formula none."""
+    stated = {} if dataset is None or y not in dataset.variables else dataset[y].attrs
+    return stated.get("minimum"), stated.get("maximum")
 
 
 def _row_names(columns: Columns, dataset: xr.Dataset | None, used: str) -> NDArray[np.str_] | None:

@@ -45,7 +45,6 @@ def forecast_shapes() -> Iterator[ShapeSpec]:
     ):
         yield ShapeSpec(
             name=name,
-            keeps="positive",
             title=f"As {other}, where an observation at a limit says that it is at least that",
             target=f"forecast_capability.quantities.censored:{of}",
             reference="Tanner, M. A. & Wong, W. H. (1987), The calculation of posterior distributions by data "

@@ -69,7 +69,7 @@ def models() -> Iterator[EstimateSpec]:
             title=f"Share of the roofline that is reached: {use.replace('-', ', ')}",
             quantity="hardware.utilisation",
             unit="",
-            keeps="share",
+            scale="share",
             expression="min(1, utilisation)",  # a lognormal range has a tail beyond the whole
             inputs=(utilisation,),
             reference=utilisation.source,

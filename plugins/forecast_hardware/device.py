@@ -111,7 +111,7 @@ def _tiles() -> Iterator[EstimateSpec]:
     )
     yield EstimateSpec(
         name="tile-efficiency",
-        keeps="share",
+        scale="share",
         title="Share of the work that is wanted when a matrix is cut into whole tiles",
         quantity="hardware.tile_efficiency",
         unit="",
@@ -126,7 +126,7 @@ def _tiles() -> Iterator[EstimateSpec]:
     )
     yield EstimateSpec(
         name="wave-efficiency",
-        keeps="share",
+        scale="share",
         title="Share of the time that the units of a device are busy when blocks come in whole waves",
         quantity="hardware.wave_efficiency",
         unit="",

@@ -55,7 +55,7 @@ def _ring() -> Iterator[EstimateSpec]:
     )
     yield EstimateSpec(
         name="pipeline-bubble",
-        keeps="share",
+        scale="share",
         title="Share of the time that the stages of a pipeline wait",
         quantity="hardware.pipeline_bubble",
         unit="",
@@ -65,7 +65,7 @@ def _ring() -> Iterator[EstimateSpec]:
     )
     yield EstimateSpec(
         name="overlap-efficiency",
-        keeps="share",
+        scale="share",
         title="Share of a step spent computing when communication hides behind a part of it",
         quantity="hardware.overlap_efficiency",
         unit="",

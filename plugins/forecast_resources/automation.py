@@ -76,7 +76,7 @@ _ODDS = "(1/share - 1)*exp(-log(81)/span*years)"
 ADOPTION = (
     EstimateSpec(
         name="adoption",
-        keeps="share",
+        scale="share",
         title="Share of those who could use a capability that does, years after its share was known",
         quantity="resources.adoption",
         unit="",

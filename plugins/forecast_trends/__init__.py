@@ -25,7 +25,6 @@ def _lasting() -> Iterator[ShapeSpec]:
     """Several shapes together, and growth that lasts."""
     yield ShapeSpec(
         name="pool",
-        keeps="positive",
         title="Several shapes together, as wide as the record of other series asks for",
         target="forecast_trends.pool.shape:Pool",
         reference="Lichtendahl, K. C., Grushka-Cockayne, Y. & Winkler, R. L. (2013), Is it better to average "
@@ -33,14 +32,12 @@ def _lasting() -> Iterator[ShapeSpec]:
     )
     yield ShapeSpec(
         name="exponential",
-        keeps="positive",
         title="A straight line in log value over time",
         target="forecast_trends.lines.exponential:Exponential",
         reference="Moore, G. E. (1965), Cramming more components onto integrated circuits, Electronics 38(8)",
     )
     yield ShapeSpec(
         name="changepoint",
-        keeps="positive",
         title="Two straight lines in log value that meet at a tested break",
         target="forecast_trends.lines.changepoint:Changepoint",
         reference="Andrews, D. W. K. (1993), Tests for parameter instability and structural change with unknown change "
@@ -52,7 +49,6 @@ def _limited() -> Iterator[ShapeSpec]:
     """Growth that ends, or comes in steps, or is bounded from above."""
     yield ShapeSpec(
         name="logistic",
-        keeps="positive",
         title="Growth towards a cap that falls with what has been reached",
         target="forecast_trends.limits.bounded_shape:Logistic",
         reference="Verhulst, P.-F. (1838), Notice sur la loi que la population suit dans son accroissement, "
@@ -60,7 +56,6 @@ def _limited() -> Iterator[ShapeSpec]:
     )
     yield ShapeSpec(
         name="gompertz",
-        keeps="positive",
         title="Growth towards a cap that falls exponentially in time",
         target="forecast_trends.limits.bounded_shape:Gompertz",
         reference="Gompertz, B. (1825), On the nature of the function expressive of the law of human mortality, "
@@ -68,15 +63,20 @@ def _limited() -> Iterator[ShapeSpec]:
     )
     yield ShapeSpec(
         name="staircase",
-        keeps="positive",
         title="Steady growth and one-off features, each with a date, an adoption curve and a gain",
         target="forecast_trends.limits.staircase:Staircase",
         reference="Dettmers 2025-12-10, Why AGI Will Not Happen (16-bit, tensor cores, HBM, TMA, 8-bit, 4-bit: one-off "
         "features); logistic adoption after Fisher & Pry (1971), Technological Forecasting and Social Change 3, 75-88",
     )
     yield ShapeSpec(
+        name="steps",
+        title="A record that waits for the next one, and steps that shrink",
+        target="forecast_trends.limits.steps:Steps",
+        reference="Glick, N. (1978), Breaking records and breaking boards, The American Mathematical Monthly 85(1), "
+        "2-26; the prior is ours, from records that are not shipped",
+    )
+    yield ShapeSpec(
         name="frontier",
-        keeps="positive",
         title="The line below which a share tau of all observations lies",
         target="forecast_trends.limits.frontier:Frontier",
         reference="Koenker, R. & Bassett, G. (1978), Regression quantiles, Econometrica 46(1), 33-50",
@@ -87,7 +87,6 @@ def _wandering() -> Iterator[ShapeSpec]:
     """Growth that shocks move."""
     yield ShapeSpec(
         name="random-walk",
-        keeps="positive",
         title="A random walk with drift in log value, with moving-average noise",
         target="forecast_trends.walks.walk:RandomWalk",
         reference="Farmer, J. D. & Lafond, F. (2016), How predictable is technological progress?, Research Policy "
@@ -95,7 +94,6 @@ def _wandering() -> Iterator[ShapeSpec]:
     )
     yield ShapeSpec(
         name="experience",
-        keeps="positive",
         title="An experience curve: so much with every doubling of what was ever made",
         target="forecast_trends.learning.experience:Experience",
         reference="Wright, T. P. (1936), Factors affecting the cost of airplanes, Journal of the Aeronautical Sciences "
@@ -104,7 +102,6 @@ def _wandering() -> Iterator[ShapeSpec]:
     )
     yield ShapeSpec(
         name="damped-trend",
-        keeps="positive",
         title="Exponential smoothing of log value with growth that dies away",
         target="forecast_trends.walks.damped:DampedTrend",
         reference="Gardner, E. S. & McKenzie, E. (1985), Forecasting trends in time series, Management Science 31(10), "
@@ -112,7 +109,6 @@ def _wandering() -> Iterator[ShapeSpec]:
     )
     yield ShapeSpec(
         name="local-linear",
-        keeps="positive",
         title="A level and a growth of log value that both wander",
         target="forecast_trends.walks.local_linear:LocalLinear",
         reference="Harvey, A. C. (1989), Forecasting, structural time series models and the Kalman filter, Cambridge "

@@ -44,6 +44,9 @@ __all__ = [
 #: Values of ρ that are weighed.
 _COUNT = 48
 
+#: The square of a residual, in logs, that is rounding.
+ROUNDING_SQUARES = 1e-24
+
 #: A component whose weight is a smaller share of the largest is left out.
 NEGLIGIBLE = 1e-4
 
@@ -149,6 +152,8 @@ def regressions(
     rho = autocorrelations() if rho is None else rho
     rows, k = basis.shape[1] - alone, basis.shape[2]
     norm = np.linalg.norm(rest, axis=1)
+    if (norm**2 <= ROUNDING_SQUARES * rows).all():  # rounding does not follow itself, and would be weighed as if it did
+        rho = np.zeros(1)
     columns = np.concatenate([basis, (rest / np.where(norm > 0, norm, 1.0)[:, None])[..., None]], axis=2)
     free, columns = columns[:, rows:], columns[:, :rows]
     precision = covariance = np.swapaxes(free, 1, 2) @ free  # of what does not follow itself
@@ -165,7 +170,7 @@ def regressions(
     *pivots, left = _pivots(columns, rho, precision)
     n = columns.shape[1]
     # what is smaller than rounding of values of this size is rounding; a straight line has nothing left at all
-    squares = np.maximum(left * norm[:, None] ** 2, 1e-24 * n)
+    squares = np.maximum(left * norm[:, None] ** 2, ROUNDING_SQUARES * n)
     dof = max(n - k, 1) + alone
     likelihood = -0.5 * (n - 1) * np.log(1 - rho**2) - 0.5 * dof * np.log(squares)
     likelihood -= 0.5 * sum(np.log(pivot) for pivot in pivots)

@@ -141,3 +141,17 @@ def test_without_the_plugin_of_laws_the_law_is_named(curve):
     done = spawn(*words, env={"FORECAST_PLUGINS": "none"})
     assert done.returncode == 2, done.stderr
     assert "scaling/broken-power" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "rows", [(1.0, 1.3, 1.1, 1.8), (9.0, 7.0, 7.0, 5.0, 4.4, 4.4, 3.9), (-2.0, 1.0, 0.5, 3.0, 2.0, 4.0, 3.5)]
+)
+def test_a_series_along_dates_is_the_answer_to_its_column(tmp_path, monkeypatch, capsys, rows):
+    """One interval by both verbs: of an ordinary series, of a record, and of one that crosses zero."""
+    (tmp_path / "mine.csv").write_text("date,y\n" + "".join(f"{2010 + i}-01-01,{y}\n" for i, y in enumerate(rows)))
+    monkeypatch.chdir(tmp_path)
+    asked = command("ask")(capsys, "mine.csv:y", "--at", "2020", "--json").json["result"]["values"][0]["dates"][0]
+    made = command("extrapolate")(capsys, "mine.csv", "--x", "date", "--y", "y", "--to", "2020", "--json")
+    (point,) = made.json["result"]["points"]
+    ends = [point["lower"], point["median"], point["upper"]]
+    assert ends == pytest.approx([asked["p05"], asked["p50"], asked["p95"]], rel=1e-12)

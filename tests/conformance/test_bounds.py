@@ -67,8 +67,8 @@ def failures(plugin: str) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("high", "more", "says"),
     [
-        (99.0, "keeps='share'", None),
-        (118.0, "keeps='share'", "model 'kit/m': keeps a share, which lies in 0 to 100, and is 1"),
+        (99.0, "scale='share'", None),
+        (118.0, "scale='share'", "model 'kit/m': is on a scale of shares from 0 to 100, and is 1"),
         (99.0, "at_most=50.0", "model 'kit/m': never exceeds 50, and is "),
     ],
 )

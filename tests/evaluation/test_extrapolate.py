@@ -329,7 +329,7 @@ def test_a_level_is_reached_at_a_date():
         (STEPS, loss(), {"reach": 2.0}, UsageError, "reach: expected x to be dates"),
         (["a", "b", "c", "d", "e"], np.ones(5), {"to": 2e6}, DataError, "expected numbers, got text"),
         (DATES, GROWTH, {"to": "2011-01-01"}, UsageError, "which end at x = 2023-07; got 2011-01"),
-        (DATES, GROWTH, {"reach": -1.0}, UsageError, "reach: expected a number above 0"),
+        (DATES, GROWTH, {"reach": -1.0}, UsageError, "reach: expected values from 0 on"),
         (STEPS.reshape(2, -1), loss(), {"to": 2e6}, DataError, "expected one column"),
     ],
 )

@@ -71,8 +71,16 @@ def test_observed_adds_the_scatter_of_one_observation():
         ({"data": "no-table"}, ForecastError, "no-table"),
         ({"data": {"year": [2000.0, 2001.0], "speed": [1.0, 2.0]}}, FitError, "at least 3 points, got 2"),
         ({"data": {"year": [2000.0] * 3, "speed": [1.0, 2.0, 3.0]}}, FitError, "more than one date"),
-        ({"data": {**DATA, "speed": [1.0, 0.0, 1.0, 1.0, 1.0]}}, DataError, "expected a positive finite value"),
-        ({"data": {**DATA, "speed": [1.0, -3.0, 1.0, 1.0, 1.0]}}, DataError, "expected a positive finite value"),
+        (
+            {"data": {**DATA, "speed": [1.0, 0.0, 1.0, 1.0, 1.0]}, "scale": "level"},
+            DataError,
+            "a value is 0, which a level never reaches; say scale count or signed",
+        ),
+        (
+            {"data": {**DATA, "speed": [1.0, -3.0, 1.0, 1.0, 1.0]}, "scale": "level"},
+            DataError,
+            "-3 lies below its floor",
+        ),
         ({"data": {**DATA, "speed": [1.0, 3.0, 2.0, 4.0, 5.0]}, "frontier": True}, DataError, "cannot fall"),
         ({"unit": "FLOPPY"}, UnitError, "FLOPPY"),
     ],

@@ -232,3 +232,13 @@ def test_walks_that_slow_are_forecast_better_than_by_a_straight_line():
     assert rows["trends/pool"]["weighted-interval"] < rows["trends/exponential"]["weighted-interval"]
     assert rows["trends/pool"]["skill_last_value"] > 0.3
     assert 0.8 <= rows["trends/pool"]["coverage"] <= 1.0
+
+
+def test_exact_data_have_no_autocorrelation_and_a_pool_with_two_sides():
+    time = np.arange(2005.0, 2021.0)
+    line = shape("trends/exponential").fit(time, 1.5 ** (time - 2005)).describe()
+    assert "residuals follow" not in line.summary
+    assert line.facts["n_effective"] == pytest.approx(16)
+    drawn = shape("trends/pool").fit(time, 1.5 ** (time - 2005)).sample(np.array([2030.0]), Streams(0, "n", 0))
+    low, middle, high = np.log(np.quantile(drawn, [0.05, 0.5, 0.95]))
+    assert high - middle == pytest.approx(middle - low, rel=0.1)

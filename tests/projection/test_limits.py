@@ -167,8 +167,8 @@ def test_a_running_maximum_of_draws_is_warned_of():
             "keeps: expected values above 0, got -0.4 on 2025-01-01",
         ),
         (
-            {"expression": "(t - 2024)/5", "keeps": "share"},
-            "keeps: expected shares from 0 to 1, got 1.2 on 2030-01-01",
+            {"expression": "(t - 2024)/5", "scale": "share"},
+            "scale: expected shares from 0 to 1, got 1.2 on 2030-01-01",
         ),
         (
             {"expression": "t - start", "at_most": 5},

@@ -46,9 +46,11 @@ def model(csv, **keys):
 
 def test_a_scenario_a_trend_and_a_record_take_the_same():
     in_scenario = {field.name for field in dataclasses.fields(SeriesRef)}
-    assert set(inspect.signature(forecast.trend).parameters) == in_scenario | {"name", "keeps"}  # any quantity's
+    assert set(inspect.signature(forecast.trend).parameters) == in_scenario | {
+        *("name", "keeps", "scale", "floor", "ceiling")  # any quantity's
+    }
     # a record of a plugin names a table, which is described
-    assert in_scenario - {"data", "reading"} <= {field.name for field in dataclasses.fields(TrendSpec)}
+    assert in_scenario - {"data", "reading", "of_rows"} <= {field.name for field in dataclasses.fields(TrendSpec)}
 
 
 @pytest.mark.parametrize(

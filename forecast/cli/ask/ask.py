@@ -11,7 +11,7 @@ import click
 from forecast.cli import completion, render
 from forecast.cli.ask.run import RUN_OPTIONS, parse_key_values, project_and_write
 from forecast.cli.output_files import add_options
-from forecast.cli.reading_options import reading_options, reduce_option
+from forecast.cli.reading_options import reading_options, reduce_option, scale_options
 from forecast.errors import UsageError, printable
 
 __all__ = ["ask"]
@@ -29,7 +29,10 @@ _COMPARE = click.option("--compare", is_flag=True, help="Put every shape of tren
 
 
 @click.command()
-@partial(add_options, (_QUESTION_ARGUMENT, _MODEL, _COMPARE, *_SERIES_OPTIONS, reading_options, *RUN_OPTIONS))
+@partial(
+    add_options,
+    (_QUESTION_ARGUMENT, _MODEL, _COMPARE, *_SERIES_OPTIONS, scale_options, reading_options, *RUN_OPTIONS),
+)
 @click.pass_context
 def ask(
     ctx: click.Context,
@@ -43,6 +46,7 @@ def ask(
     where: tuple[str, ...],
     rule: str | None,
     reading: dict[str, Any],
+    bounds: dict[str, Any],
     **options: Any,
 ) -> None:
     """Ask a QUESTION: a name, arithmetic over names, or a level to be reached.
@@ -75,6 +79,7 @@ def ask(
         options["read_as"] = f"Read as: {found[0].line}"
     reading |= {"reduce": rule} if rule else {}
     series = {"x": x, "where": parse_conditions(where), "reading": {k: _one_text(v) for k, v in reading.items()}}
+    series |= bounds
     shapes = every_shape() if compare else RIVAL_SHAPES
     scenario = read_question(text, at=at, until=options["until"], shapes=shapes, series=series, rival=rival)
     of, until = world_quantity(text), options["until"] or scenario.until

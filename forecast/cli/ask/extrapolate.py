@@ -14,7 +14,7 @@ from forecast.cli.access_options import access_options
 from forecast.cli.catalogue.listing import json_option
 from forecast.cli.level_option import level_option
 from forecast.cli.output_files import TABLE_SUFFIXES, emit_files, out_option, plot_option, report_option
-from forecast.cli.reading_options import reading_options, reduce_option
+from forecast.cli.reading_options import reading_options, reduce_option, scale_options
 from forecast.errors import DataError, ForecastError, UsageError
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ __all__ = ["extrapolate"]
 @click.option("--where", multiple=True, metavar="CONDITION", help='Rows to keep: "steps > 100", "run is big".')
 @click.option("--by", metavar="COLUMN", help="Extrapolate each series that this column names.")
 @reduce_option
+@scale_options
 @reading_options
 @click.option(
     "--seed", type=int, default=0, show_default=True, metavar="N", help="Equal seeds give equal draws, along dates."
@@ -54,6 +55,7 @@ def extrapolate(
     by: str | None,
     rule: str | None,
     reading: dict[str, Any],
+    bounds: dict[str, Any],
     seed: int,
     out: str | None,
     plots: tuple[str, ...],
@@ -88,10 +90,10 @@ def extrapolate(
         if plots or report:
             raise UsageError("--by: a figure and a page are of one series: keep one with --where")
         _extrapolate_each(
-            rows, unquoted(by, columns), (x, y), to, threshold, level, rule or "", seed, out, as_json, source
+            rows, unquoted(by, columns), (x, y), to, threshold, level, rule or "", bounds, seed, out, as_json, source
         )
         return
-    answer = _extrapolate_columns(rows, (x, y), to, threshold, level, rule or "", seed)
+    answer = _extrapolate_columns(rows, (x, y), to, threshold, level, rule or "", bounds, seed)
     result = _as_json_data(answer)
     record = render.provenance(_plugins_used(answer), computed=True, seed=seed, data=source)
     warnings = [*([note] if note else []), *answer.warnings]
@@ -110,8 +112,9 @@ def extrapolate(
 
 
 def _extrapolate_columns(
-    rows: Columns, names: tuple[str, str], to: str | None, threshold: float | None, level: float, rule: str, seed: int
-) -> Extrapolation:
+    rows: Columns, names: tuple[str, str], to: str | None, threshold: float | None, level: float, rule: str,
+    bounds: dict[str, Any], seed: int,
+) -> Extrapolation:  # fmt: skip
     """Extrapolate one column along another: of rows that have both, one at each place."""
     from dataclasses import replace
 
@@ -132,14 +135,14 @@ def _extrapolate_columns(
     known.series += [reduced] if reduced else []
     answer = extrapolate_points(
         from_decimal_year(places) if dated else places, values, _parse_places(to, dated=dated), level, reach=threshold,
-        names=names, seed=seed,
+        names=names, unit="percent" if rows.kind(y) == "percent" else rows.units.get(y, ""), seed=seed, **bounds,
     )  # fmt: skip
-    return replace(answer, read=known.line())
+    return replace(answer, read=" ".join(filter(None, (known.line(), answer.read))))
 
 
 def _extrapolate_each(
     rows: Columns, by: str, names: tuple[str, str], to: str | None, threshold: float | None, level: float, rule: str,
-    seed: int, out: str | None, as_json: bool, source: dict[str, str],
+    bounds: dict[str, Any], seed: int, out: str | None, as_json: bool, source: dict[str, str],
 ) -> None:  # fmt: skip
     """Extrapolate each series that a column names."""
     rows.column(names[0])
@@ -149,7 +152,7 @@ def _extrapolate_each(
     answers, failed = {}, []
     for label in np.unique(labels):
         try:
-            found = _extrapolate_columns(rows.take(labels == label), names, to, threshold, level, rule, seed)
+            found = _extrapolate_columns(rows.take(labels == label), names, to, threshold, level, rule, bounds, seed)
         except ForecastError as problem:
             failed.append(f"{by} {label}: {problem}")
         else:

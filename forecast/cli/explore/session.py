@@ -42,7 +42,7 @@ _REQUEST_KEYS: Mapping[str, type] = {
 }
 _FILE_NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}\.csv", re.ASCII)
 #: What an uploaded column says of the quantity that it replaces.
-_COLUMN_KEYS = ("data", "x", "y", "unit", "shape", "keeps")
+_COLUMN_KEYS = ("data", "x", "y", "unit", "shape", "keeps", "scale", "floor", "ceiling")
 #: Models that are offered for one quantity at most.
 _MAX_MODELS = 60
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from forecast.models.protocol import Description, FittedShape
+from forecast.models.shapes.around import Around
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,12 +18,39 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["MAX_LOG_FACTOR", "Anchored", "Raised", "frontier", "highest"]
+__all__ = ["MAX_LOG_FACTOR", "Anchored", "Raised", "frontier", "highest", "record_sign"]
 
 T = TypeVar("T", bound="np.generic")
 
 #: A factor beyond e to this leaves what a float can hold once units are converted; such draws stay there, finite.
 MAX_LOG_FACTOR = 600.0
+
+
+#: A series that never goes back is a record from so many dates on, where so many of its steps are none, or its dates
+#: are so uneven, by the standard deviation of their distances over the mean: else a yearly total would be one.
+MIN_RECORD_DATES, MIN_REPEATS_SHARE, MIN_UNEVENNESS = 5, 0.1, 0.35
+
+
+def record_sign(time: Array, value: Array) -> int:
+    """Return 1 for a series that keeps its best so far, -1 where lower is better, and 0 for any other.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> dates = np.arange(2000.0, 2006.0)
+    >>> record_sign(dates, np.array([9.0, 9.0, 7.0, 7.0, 6.0, 6.0])), record_sign(dates, dates)
+    (-1, 0)
+    """
+    import numpy as np
+
+    dates, at = np.unique(time, return_inverse=True)
+    value = np.bincount(at, value) / np.bincount(at)
+    steps, gaps = np.diff(value), np.diff(dates)
+    sign = 1 if (steps >= 0).all() else -1 if (steps <= 0).all() else 0
+    if not sign or len(dates) < MIN_RECORD_DATES or (steps == 0).all():
+        return 0
+    uneven = (steps == 0).mean() >= MIN_REPEATS_SHARE or np.std(gaps) >= MIN_UNEVENNESS * np.mean(gaps)
+    return sign if uneven else 0
 
 
 def highest(paths: NDArray[T]) -> NDArray[T]:
@@ -46,7 +73,7 @@ def highest(paths: NDArray[T]) -> NDArray[T]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _FrontierShape(FittedShape):
+class _FrontierShape(Around):
     """A fitted shape whose paths are those of a frontier.
 
     Parameters
@@ -56,26 +83,8 @@ class _FrontierShape(FittedShape):
         Dates, not decreasing, and the highest value observed up to each.
     """
 
-    shape: FittedShape
     time: Array
     record: Array
-
-    def posterior(self, streams: Streams) -> Mapping[str, Array]:
-        """Return the draws of the shape's parameters."""
-        return self.shape.posterior(streams)
-
-    @property
-    def settable(self) -> Mapping[str, str]:  # type: ignore[override]
-        """The settable parameters of the shape."""
-        return self.shape.settable
-
-    def with_parameters(self, parameters: Mapping[str, Array]) -> FittedShape:
-        """Return the frontier of the shape with some parameters fixed."""
-        return replace(self, shape=self.shape.with_parameters(parameters))
-
-    def given(self, options: Mapping[str, Array]) -> FittedShape:
-        """Return the same of the shape with draws of its options."""
-        return replace(self, shape=self.shape.given(options))
 
     def describe(self) -> Description:
         """Return the description of the shape, with the assumption of the frontier."""
@@ -111,6 +120,12 @@ class Anchored(_FrontierShape):
         The rate a year at which the distance from the shape's level, in logs, dies away.
     scatter : float or ndarray
         Standard deviation of that distance, in logs; as the rate, one for all draws or one a draw.
+    can_wait : bool
+        A draw whose level lies below the record stays there, and the record stands until the level meets it; only one
+        ahead is moved back, since no row has been there.
+    gap : float
+        The years between two dates at which its paths are drawn after the last one; between them they are straight in
+        logs, so that they are the same at whatever dates they are looked at. 0: at the dates that are asked for.
 
     Examples
     --------
@@ -126,12 +141,28 @@ class Anchored(_FrontierShape):
 
     forgets: float | Array = 0.0
     scatter: float | Array = 0.0
+    can_wait: bool = False
+    gap: float = 0.0
 
     def sample(self, time: Array, streams: Streams, *, observed: bool = False) -> Array:
         """Draw the frontier; with `observed`, the scatter that the shape gives one observation."""
         import numpy as np
 
         time = np.asarray(time, dtype=float)
+        ahead = (time - self.time[-1]) / self.gap if self.gap else np.zeros(0)
+        if (ahead > 0).any():
+            n_seen, last = int((ahead <= 0).sum()), self.time[-1]
+            dates = np.concatenate([time[:n_seen], last + self.gap * np.arange(np.ceil(ahead[-1]) + 2)])
+            paths = np.log(self._sampled(dates, streams, observed=observed))
+            low, share = ahead[n_seen:].astype(int), (ahead[n_seen:] % 1)[:, None]
+            between = (1 - share) * paths[n_seen + low] + share * paths[n_seen + low + 1]
+            return np.asarray(np.exp(np.concatenate([paths[:n_seen], between])))
+        return self._sampled(time, streams, observed=observed)
+
+    def _sampled(self, time: Array, streams: Streams, *, observed: bool) -> Array:
+        """Draw the frontier at these dates."""
+        import numpy as np
+
         dates, here = self._with_last(time)
         logs = _safe_log(self.shape.sample(dates, streams))
         later = len(time) - here
@@ -161,7 +192,9 @@ class Anchored(_FrontierShape):
         import numpy as np
 
         start = float(np.log(self.record[-1]))
-        gained = logs[here + 1 :] + self._distance(time[here:], start - logs[here], noise) - start
+        away = start - logs[here]
+        away = np.minimum(away, 0.0) if self.can_wait else away
+        gained = logs[here + 1 :] + self._distance(time[here:], away, noise) - start
         gained = highest(np.maximum(gained, 0.0))
         later = self.record[-1] * np.exp(np.minimum(gained, MAX_LOG_FACTOR))
         stood = np.broadcast_to(self._record_at_dates(time[:here]), (here, logs.shape[1]))

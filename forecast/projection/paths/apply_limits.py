@@ -11,10 +11,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast import units
 from forecast.base.dates import iso_date
 from forecast.errors import DataError
 from forecast.formula.functions import implementation
+from forecast.models.scales import Scale
 from forecast.models.shapes.frontiers import highest
 from forecast.projection.crossing import Crossing, find_crossing
 
@@ -98,21 +98,18 @@ def frontier(path: Array, record: float) -> tuple[Array, float]:
     return made, float((made > path).mean())
 
 
-def check_kept(time: Array, path: Array, keeps: str, at_most: float, *, unit: str = "", where: str) -> None:
-    """Refuse a path that leaves what it should keep; of a share in percent, the whole is 100.
+def check_kept(time: Array, path: Array, keeps: str, scale: Scale, at_most: float, *, where: str) -> None:
+    """Refuse a path that leaves what it should keep, or the ends of its scale.
 
     Raises
     ------
     DataError
         Naming the first date, and in how many worlds.
     """
-    whole = units.convert(1.0, "", unit, where=where) if keeps == "share" else 1.0
-    rules = {
-        "share": (f"keeps: expected shares from 0 to {whole:g}", lambda: (path < 0) | (path > whole)),
-        "positive": ("keeps: expected values above 0", lambda: path <= 0),
-    }
-    if keeps in rules:
-        _refuse(time, path, *rules[keeps], where=where)
+    if not scale.is_plain:
+        _refuse(time, path, f"scale: expected {scale.ends}", lambda: scale.is_beyond(path), where=where)
+    if keeps == "positive":
+        _refuse(time, path, "keeps: expected values above 0", lambda: path <= 0, where=where)
     if at_most < np.inf:
         _refuse(time, path, f"at_most: expected at most {at_most:g}", lambda: path > at_most, where=where)
 

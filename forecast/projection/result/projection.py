@@ -473,7 +473,7 @@ class Projection(HtmlText):
 
     @property
     def constraints(self) -> dict[str, dict[str, Any]]:
-        """What bounds each quantity: ``limit`` with ``how``, ``at_least``, ``at_most`` and ``keeps``."""
+        """What bounds each quantity: ``limit`` with ``how``, ``at_least``, ``at_most``, ``keeps`` and ``scale``."""
         return dict(self._attribute("limits", {}))
 
     @cached_property

@@ -51,6 +51,7 @@ class SeriesRef(QuantityKind):
     unit: str
     frontier: bool = False
     records: bool = False
+    of_rows: bool = False
     yearly: bool = False
     since: str = ""
     where: Mapping[str, str] = field(default_factory=dict)
@@ -81,6 +82,7 @@ class SeriesRef(QuantityKind):
             unit=reader.unit(record, key),
             frontier=reader.flag(record, "frontier", key),
             records=reader.flag(record, "records", key),
+            of_rows=reader.flag(record, "of_rows", key),
             yearly=reader.flag(record, "yearly", key),
             since=reader.date(record["since"], f"{key}.since") if "since" in record else "",
             where=where,
@@ -102,6 +104,7 @@ class SeriesRef(QuantityKind):
                 shape=fill(self.shape, chosen),
                 frontier=self.frontier,
                 records=self.records,
+                of_rows=self.of_rows,
                 yearly=self.yearly,
                 since=self.since,
                 where=self.where,

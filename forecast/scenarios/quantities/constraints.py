@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from forecast import units
 from forecast.errors import ScenarioError
+from forecast.models.scales import Bounds
 from forecast.scenarios.quantities.limits import NO_CONSTRAINT, Limits
 
 if TYPE_CHECKING:
@@ -43,11 +44,23 @@ def of_models(node: Node, scenario: Scenario) -> Node:
             _check_statement(made, bounds, highest, key)
         words = {made.keeps for made in node.models.values()}
         common = next(iter(words)) if len(words) == 1 else ""
-        bounds = replace(bounds, keeps=bounds.keeps or common, at_most=min(bounds.at_most, max(most)))  # type: ignore[arg-type]
+        ends = {made.bounds.converted(made.unit, node.unit, where=key) for made in node.models.values()}
+        alike = next(iter(ends)) if len(ends) == 1 else Bounds()
+        bounds = replace(
+            bounds,
+            keeps=bounds.keeps or common,  # type: ignore[arg-type]
+            bounds=bounds.bounds or alike,
+            at_most=min(bounds.at_most, max(most)),
+        )
     made_to_keep = node.models
     if bounds.keeps in ("frontier", NO_CONSTRAINT):
         word = bounds.keeps.removeprefix(NO_CONSTRAINT)
         made_to_keep = {at: made if made.keeps == word else made.keeping(word) for at, made in node.models.items()}
+    if stated is not None and stated.bounds:
+        made_to_keep = {
+            at: made.on_scale(stated.bounds.converted(node.unit, made.unit, where=key))
+            for at, made in made_to_keep.items()
+        }
     return replace(node, models=made_to_keep, limits=None if bounds == Limits() else bounds)
 
 
@@ -62,6 +75,11 @@ def _check_statement(model: Model, limits: Limits, most: float, key: str) -> Non
     if limits.keeps and model.keeps not in ("", "positive", limits.keeps):
         raise ScenarioError(
             f"{key}.keeps: '{limits.keeps}' contradicts the model '{model.name}', which keeps '{model.keeps}'; {way}"
+        )
+    scale = limits.bounds.scale
+    if scale and model.bounds.scale not in ("", scale):
+        raise ScenarioError(
+            f"{key}.scale: '{scale}' contradicts the model '{model.name}', a {model.bounds.scale}; {way}"
         )
     if most < limits.at_most < math.inf:
         raise ScenarioError(

@@ -9,7 +9,9 @@
     at_least = "1e6 USD"
     [quantities.peak]
     model = "hardware/hpcg"
-    keeps = "frontier"            # or "share", "positive"
+    keeps = "frontier"            # or "positive"
+    scale = "level"               # or "share", "percent", "linear", "signed", "count"
+    ceiling = 1e21                # with floor: what it never reaches
     at_most = 1e40                # more is an error, and nothing is cut off
 """
 
@@ -20,9 +22,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from forecast.contract.fields import KEEPS, is_number
+from forecast.contract.fields import KEEPS, SCALES, is_number
 from forecast.errors import UnknownNameError, printable
 from forecast.formula import Condition
+from forecast.models.scales import UNBOUNDED, Bounds
 
 if TYPE_CHECKING:
     from forecast.scenarios.parse import ScenarioReader
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["LIMIT_KEYS", "NO_CONSTRAINT", "Limits", "read_comparison", "read_limits"]
 
 #: The keys of a quantity that are read here, whatever kind it is.
-LIMIT_KEYS = ("limit", "how", "sharpness", "at_least", "keeps", "at_most")
+LIMIT_KEYS = ("limit", "how", "sharpness", "at_least", "keeps", "scale", "floor", "ceiling", "at_most")
 
 #: Says that a quantity need not keep what its model declares.
 NO_CONSTRAINT = "nothing"
@@ -51,9 +54,11 @@ class Limits:
         s of ``softmin``.
     at_least : Condition, optional
         ``quantity >= at_least``: the larger of both is taken, after the limit.
-    keeps : {"", "frontier", "share", "positive", "nothing"}
-        A frontier never falls, and starts at the last observed record. A share that leaves 0 to 1, and what should be
-        positive and is not, are errors. ``"nothing"`` sets aside what its model declares.
+    keeps : {"", "frontier", "positive", "nothing"}
+        A frontier never falls, and starts at the last observed record. What should be positive and is not is an error.
+        ``"nothing"`` sets aside what its model declares.
+    bounds : Bounds
+        Its scale: a trend is drawn on it. What else leaves its ends is an error.
     at_most : float
         More, in the quantity's unit, is an error.
     """
@@ -62,13 +67,14 @@ class Limits:
     how: Literal["hard", "saturating", "softmin"] = "hard"
     sharpness: float = 8.0
     at_least: Condition | None = None
-    keeps: Literal["", "frontier", "share", "positive", "nothing"] = ""
+    keeps: Literal["", "frontier", "positive", "nothing"] = ""
+    bounds: Bounds = UNBOUNDED
     at_most: float = math.inf
 
     @property
     def set(self) -> Limits | None:
         """What also holds of a number to which the quantity is set: what it keeps."""
-        kept = Limits(keeps=self.keeps, at_most=self.at_most)
+        kept = Limits(keeps=self.keeps, bounds=self.bounds, at_most=self.at_most)
         return kept if kept.plain else None
 
     @property
@@ -97,6 +103,7 @@ class Limits:
             out["sharpness"] = self.sharpness
         if self.keeps:
             out["keeps"] = self.keeps
+        out |= self.bounds.plain
         if self.at_most < math.inf:
             out["at_most"] = self.at_most
         return out
@@ -119,11 +126,14 @@ def read_limits(reader: ScenarioReader, record: Mapping[str, Any], name: str) ->
     if not is_number(sharpness) or not 0 < sharpness <= 1e6:
         raise reader.fail(f"{key}.sharpness", f"expected a number above 0, got '{printable(sharpness, 40)}'")
     keeps = reader.text(record, "keeps", key) if "keeps" in record else ""
+    if keeps in SCALES:
+        raise reader.fail(f"{key}.keeps", f"'{keeps}' is a scale: scale = \"{keeps}\"")
     if "keeps" in record and keeps not in (*KEEPS, NO_CONSTRAINT):
         raise UnknownNameError("word", keeps, (*KEEPS, NO_CONSTRAINT), where=f"{reader.where}: {key}.keeps")
-    at_most = record.get("at_most", math.inf)
-    if "at_most" in record and not (is_number(at_most) and math.isfinite(at_most)):
-        raise reader.fail(f"{key}.at_most", f"expected a number in the quantity's unit, got {printable(at_most, 40)}")
+    ends = {end: _read_end(reader, record, end, key) for end in ("floor", "ceiling") if end in record}
+    scale = reader.text(record, "scale", key) if "scale" in record else ""
+    bounds = Bounds(scale=scale, **ends).check(f"{reader.where}: {key}.scale")
+    at_most = _read_end(reader, record, "at_most", key) if "at_most" in record else math.inf
     return Limits(
         limit=read_comparison(reader, name, "<=", record["limit"], f"{key}.limit") if "limit" in record else None,
         how=how,  # type: ignore[arg-type]
@@ -132,8 +142,17 @@ def read_limits(reader: ScenarioReader, record: Mapping[str, Any], name: str) ->
         if "at_least" in record
         else None,
         keeps=keeps,  # type: ignore[arg-type]
-        at_most=float(at_most),
+        bounds=bounds,
+        at_most=at_most,
     )
+
+
+def _read_end(reader: ScenarioReader, record: Mapping[str, Any], name: str, key: str) -> float:
+    """Read a number in the quantity's unit."""
+    end = record[name]
+    if not (is_number(end) and math.isfinite(end)):
+        raise reader.fail(f"{key}.{name}", f"expected a number in the quantity's unit, got {printable(end, 40)}")
+    return float(end)
 
 
 def read_comparison(reader: ScenarioReader, name: str, op: str, stated: object, key: str) -> Condition:

@@ -151,6 +151,7 @@ class AtLeast(Shape):
     """
 
     of = ""
+    needs_level = True
 
     def __init__(self, limit: float = float("inf")) -> None:
         self.limit = limit

@@ -114,7 +114,7 @@ SHIFT = EstimateSpec(
 )
 REGIMES = ModelSpec(
     name="layers-two-regimes",
-    keeps="share",
+    scale="share",
     title="Share of layers with outliers: a power of the parameters up to the shift, all of them beyond",
     quantity="emergence.layers_affected",
     unit="percent",

@@ -60,6 +60,7 @@ class Capped(Shape):
     """
 
     uncertain = ("cap",)
+    needs_level = True
     title = ""
     reference = ""
 

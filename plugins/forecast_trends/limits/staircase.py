@@ -152,6 +152,8 @@ class Staircase(Shape):
     (4.0, 0.095)
     """
 
+    needs_level = True
+
     def __init__(self, features: Mapping[str, object] | None = None) -> None:
         if features is not None and (not isinstance(features, Mapping) or not features):
             raise UsageError("features: expected a table of features, each with a date and a gain")

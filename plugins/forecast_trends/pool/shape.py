@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from forecast.errors import FitError
 from forecast.models import Anchored, Description, FittedShape, Shape
 from forecast_trends.evidence import log_series
+from forecast_trends.limits.steps import FittedSteps
 from forecast_trends.lines.changepoint import Changepoint
 from forecast_trends.lines.line import FittedLine
 from forecast_trends.points import LARGEST, growth_facts, said_growth
@@ -31,6 +32,8 @@ __all__ = ["Pool", "Recent", "recent"]
 
 #: Share of the recent line in the middle of the pool where it is certain; the shapes share the rest.
 _RECENT = 0.75
+#: Share of a pool of records in which they come in waits and steps.
+_STEPS_SHARE = 0.5
 #: The 95 % quantile of a standard normal.
 _HALF = 1.6448536269514722
 #: The latest points that the line must rest on, as independent ones.
@@ -188,6 +191,14 @@ def _spread(ordered: Array) -> Array:
     return np.asarray((high - low) / 2 / _HALF)
 
 
+@functools.cache
+def _normal_scores() -> Array:
+    """Return as many values in order as stand for a distribution, of a standard normal."""
+    from scipy.special import ndtri
+
+    return np.asarray(ndtri((np.arange(_VALUES) + 0.5) / _VALUES))
+
+
 def _middle_of(ordered: Array) -> Array:
     """Return the median of values in order at each date."""
     return np.asarray(ordered[:, (ordered.shape[1] - 1) // 2] + ordered[:, ordered.shape[1] // 2]) / 2
@@ -259,8 +270,13 @@ class FittedPool(FittedShape):
         factor = np.where(time > self.line.last, self.told.factor * self.width(time), 1.0)[:, None]
         away, middle = np.sign(around[0]) * size * factor, np.mean(middles, axis=0)
         # what they disagree on is doubt too: the variance of a mixture is that within and that between
-        wider = np.sqrt(1 + self._between(time, middle) / np.maximum(_spread(away), 1e-12) ** 2)
-        return np.asarray(self._middle(time, middle)[:, None] + away * wider[:, None])
+        between, spread = self._between(time, middle), _spread(away)
+        wider = np.sqrt(1 + between / np.maximum(spread, _CERTAIN) ** 2)
+        # where a shape leaves no doubt but rounding, which has no form, what they disagree on is normal
+        normal = np.sqrt(between)[:, None] * _normal_scores()
+        least = np.min([_spread(values) for values in each], axis=0)
+        certain = (least <= _CERTAIN * (1 + np.abs(middle)))[:, None]
+        return np.asarray(self._middle(time, middle)[:, None] + np.where(certain, normal, away * wider[:, None]))
 
     def width(self, time: Array) -> Array:
         """Return what the width is multiplied by, apart from what the record of other series asks for.
@@ -336,6 +352,11 @@ class FittedPool(FittedShape):
         """Return the same from the last record on: it gains what the pool gains."""
         return Anchored(shape=self, time=time, record=record)
 
+    def as_record(self, time: Array, record: Array) -> FittedShape:
+        """Return it beside waits and steps: half of the draws gain what the pool gains, half wait for a record."""
+        steps = FittedSteps(time=time, y=np.log(record))
+        return PoolOfRecords(shape=self, time=time, record=record, can_wait=True, steps=steps)
+
     def describe(self) -> Description:
         """Say the growth of the next year, the pooled shapes, and the calibration by the track record."""
         facts = self._growth
@@ -367,3 +388,24 @@ class FittedPool(FittedShape):
         drawn = np.maximum(drawn, 0.0) if self.frontier else drawn
         low, middle, high = (float(q) for q in np.quantile(drawn, [0.05, 0.5, 0.95]))
         return growth_facts(middle, low, high) | {"n": float(self.points), "spread": self.told.factor}
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoolOfRecords(Anchored):
+    """The pool as a frontier, beside the records as waits and steps: each draw is of one of the two.
+
+    Parameters
+    ----------
+    steps : FittedSteps
+    """
+
+    steps: FittedSteps
+
+    def sample(self, time: Array, streams: Streams, *, observed: bool = False) -> Array:
+        """Draw both, and of each world take one."""
+        trend = super().sample(time, streams, observed=observed)
+        waits = self.steps.sample(time, streams)
+        return np.where(streams.uniforms("member", 1)[0] < _STEPS_SHARE, waits, trend)
+
+    def _assumed(self) -> str:
+        return f"{super()._assumed()}; in half of the worlds: {self.steps.describe().summary}"

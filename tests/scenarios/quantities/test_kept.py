@@ -19,9 +19,9 @@ def made(name, low, high, unit, **more):
 
 @hookimpl
 def forecast_models():
-    yield made("share", 0.2, 0.9, "", keeps="share")
-    yield made("percent", 10, 90, "percent", keeps="share")
-    yield made("beyond", 0.2, 1.4, "", keeps="share")
+    yield made("share", 0.2, 0.9, "", scale="share")
+    yield made("percent", 10, 90, "percent", scale="share")
+    yield made("beyond", 0.2, 1.4, "", scale="share")
     yield made("power", 1, 5, "GW", at_most=6.0)
     yield made("plain", 1, 5, "GW")
 """
@@ -44,7 +44,7 @@ def plugin(fake_plugins):
 
 def test_a_quantity_keeps_what_its_model_declares():
     assert bounds(model="hardware/hpcg") == {"keeps": "frontier"}
-    assert bounds(model="kept/share") == {"keeps": "share"}
+    assert bounds(model="kept/share") == {"scale": "share"}
     assert bounds(model="kept/power", limit="3 GW") == {"limit": "3 GW", "how": "hard", "at_most": 6.0}
     assert bounds(model="kept/power", at_most=2) == {"at_most": 2.0}
     assert bounds(model="kept/plain") is None
@@ -52,7 +52,7 @@ def test_a_quantity_keeps_what_its_model_declares():
 
 def test_models_of_choices_promise_what_all_of_them_do():
     every = {"m": ["kept/share", "kept/beyond"]}
-    assert bounds(every, model="{m}") == {"keeps": "share"}
+    assert bounds(every, model="{m}") == {"scale": "share"}
     mixed = {"m": ["kept/power", "kept/plain"]}
     assert bounds(mixed, model="{m}") is None
 
@@ -60,7 +60,7 @@ def test_models_of_choices_promise_what_all_of_them_do():
 def test_what_leaves_a_declared_share_fails_the_quantity():
     run = forecast.project(record({"m": ["kept/share", "kept/beyond"]}, model="{m}"), draws=50)
     (failed,) = run.attributes["failures"]
-    assert "x (m = kept/beyond): quantities.x.keeps: expected shares from 0 to 1, got 1." in failed
+    assert "x (m = kept/beyond): quantities.x.scale: expected shares from 0 to 1, got 1." in failed
     whole = forecast.project(record(model="kept/percent"), draws=50)["projection"]["x"]
     assert float(whole.max()) > 80  # the whole of a percent is 100
 
@@ -69,10 +69,11 @@ def test_what_leaves_a_declared_share_fails_the_quantity():
     ("stated", "says"),
     [
         (
-            {"model": "kept/share", "keeps": "frontier"},
-            r"quantities\.x\.keeps: 'frontier' contradicts the model 'kept/s",
+            {"model": "kept/share", "scale": "linear"},
+            r"quantities\.x\.scale: 'linear' contradicts the model 'kept/share'",
         ),
-        ({"model": "hardware/hpcg", "keeps": "share"}, r"which keeps 'frontier'; keeps = \"nothing\" sets aside"),
+        ({"model": "hardware/hpcg", "keeps": "positive"}, r"which keeps 'frontier'; keeps = \"nothing\" sets aside"),
+        ({"model": "kept/plain", "keeps": "share"}, r"quantities\.x\.keeps: 'share' is a scale: scale = \"share\""),
         ({"model": "kept/power", "at_most": 7}, r"at_most: 7 contradicts the model 'kept/power', never above 6"),
         ({"value": 1, "unit": "", "keeps": "nothing"}, r"sets aside what a model declares, and there is no model"),
     ],
@@ -94,7 +95,7 @@ def test_it_may_be_said_that_nothing_is_kept():
 
 def test_a_series_that_declares_nothing_keeps_a_frontier_where_the_scenario_says_so():
     named = "resources/horizon-th1-1@random-walk"
-    assert bounds(model=named) == {"keeps": "positive"}  # of its shape
+    assert bounds(model=named) is None
     kept = forecast.project(record(model=named, keeps="frontier"), draws=300)
     assert (np.diff(kept["projection"]["x"].values, axis=0) >= 0).all()
     assert "warnings" not in kept.to_xarray().attrs  # nothing had to be raised
