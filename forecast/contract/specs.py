@@ -58,7 +58,7 @@ __all__ = [
     "UnitSpec",
 ]
 
-QUANTITY_SCALES = ("level", "share", "linear", "count")
+
 RECORD_NAME_PATTERN = re.compile(r"[a-z0-9][a-z0-9-]{0,63}", re.ASCII)
 TARGET_PATTERN = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", re.ASCII)
 
@@ -276,7 +276,7 @@ class QuantitySpec(Spec):
 
     definition: str = text_field()
     unit: str = text_field()
-    scale: str = checked_field(lambda v: v in QUANTITY_SCALES, f"one of {', '.join(QUANTITY_SCALES)}", default="level")
+    scale: str = checked_field(lambda v: v in SCALES, f"one of {', '.join(SCALES)}", default="level")
     keeps: str = checked_field(lambda v: v in ("", "frontier"), "frontier, or nothing", default="")
     floor: float | None = checked_field(lambda v: v is None or is_number(v), "a number", default=None)
     floor_source: str = text_field(default="none known")
