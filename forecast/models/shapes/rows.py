@@ -77,7 +77,8 @@ class Rows(Around):
         noise = np.concatenate([now, noise])
         before = ahead.astype(int)
         turn = (np.pi / 2 * (ahead - before))[:, None]
-        level[later] *= np.exp(np.cos(turn) * noise[before] + np.sin(turn) * noise[before + 1])
+        moved = np.cos(turn) * noise[before] + np.sin(turn) * noise[before + 1]
+        level[later] = np.exp(np.log(level[later]) + moved)  # the sum: a level of nearly nothing is far from its row
         return level
 
     def describe(self) -> Description:

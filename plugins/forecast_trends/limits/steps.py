@@ -26,8 +26,8 @@ __all__ = ["FittedSteps", "Steps"]
 
 #: The weight of a year in the rate of records halves in so many spans: how fast they come changes.
 _RATE_HALF_LIFE_SPANS = 0.35
-#: The prior on the rate: so many records in so many spans. These and what follows were chosen on the records of 16
-#: families of benchmarks, leaderboards and athletics, none of which is shipped; the same half was not scored with them.
+#: The prior on the rate: so many records in so many spans. These and what follows were chosen on records of benchmarks,
+#: leaderboards and athletics that are not shipped; what the docs say of such series is of the same ones.
 _PRIOR_RECORDS, _PRIOR_SPANS = 0.65, 0.225
 #: The rate falls as a power of the years ahead, in spans: records of independent trials do as their first power.
 _RATE_POWER, _RATE_POWER_SD = 1.0, 0.4
