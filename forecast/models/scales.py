@@ -36,6 +36,7 @@ _SHARE_PATTERN = _words(
     r"win.?rate|pass(?:@|.?at.?|.?rate|.?)\d*|top.?[15]|success.?rate|hit.?rate|utili[sz]ation|mfu|hfu|coverage|solved|"
     r"percent|pct|percentage|correct|wer|cer|error.?rate|penetration|adoption"
 )
+_FORMULA_PATTERN = re.compile(r"\b(exp|log|log10|log2|sqrt|max|min)\s*\(|\*")
 #: What has a unit of its own, or tells of a scatter, is no share, whatever else its name says.
 _NO_SHARE_PATTERN = _words(
     r"usd|eur|price|prices|cost|costs|fl?ops?|gflops|tflops|w|watts?|mw|kwh|hz|ghz|bytes|kb|mb|gb|tb|tokens?|mtok|"
@@ -312,6 +313,8 @@ def find_scale(
     >>> import numpy as np
     >>> find_scale(np.array([0.2, 0.7]), name="accuracy").line
     "share, ends at 100 % (the name 'accuracy')"
+    >>> find_scale(np.array([0.2, 0.7]), name="exp(elo/100)").kind
+    'level'
     >>> find_scale(np.array([12.0, 3.0]), name="price", unit="USD").line
     'level above 0'
     """
@@ -350,7 +353,9 @@ def _kind_of_column(
     import numpy as np
 
     low, high = (float(value.min()), float(value.max())) if value.size else (1.0, 1.0)
-    label, by_name = name.lower(), f"the name '{printable(name, 40)}'"
+    # what is computed from a column is not what the column's name says
+    label = "" if _FORMULA_PATTERN.search(name) else name.lower()
+    by_name = f"the name '{printable(name, 40)}'"
     in_percent = bool(unit) and units.same_dimension(unit, "") and units.factor(unit, "", where=where) == 0.01
     whole = 100.0 if in_percent else 1.0
     minimum, maximum = limits

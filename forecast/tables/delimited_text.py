@@ -45,10 +45,11 @@ BLANKS = "blanks"
 _GUARDED_PATTERN = re.compile(r"'+[=+\-@#\t\r\n]")
 _NUMBER_PATTERN = re.compile(r"[-+(]?[$€£]?[\d.,'_]*\d[\d.,'_]*([eE][-+]?\d+)?[)%]?")
 _DATE_PATTERN = re.compile(r"\d{1,4}[-/.]\d{1,2}([-/.]\d{1,4})?([T ].*)?")
-_FOOTER_PATTERN = re.compile(
-    r"(total|totals|sum|mean|average|median|min|max|minimum|maximum|std|count)\W*|(source|sources|note|notes)\b.*|[*†].*",
-    re.IGNORECASE | re.DOTALL,
+_TOTAL_PATTERN = re.compile(
+    r"(total|totals|sum|mean|average|median|min|max|minimum|maximum|std|count)\W*", re.IGNORECASE
 )
+#: A remark; a row that begins so and has values is a row.
+_NOTE_PATTERN = re.compile(r"(source|sources|note|notes)\b.*|[*†].*", re.IGNORECASE | re.DOTALL)
 #: A cell of the line that markdown draws below a header.
 _RULE_PATTERN = re.compile(r"\s*:?-{3,}:?\s*|\s*")
 _BRACKETED_PATTERN = re.compile(r"\(.*\)|\[.*\]")
@@ -294,7 +295,8 @@ def _without_footer(body: list[Row], width: int, blank: set[int]) -> tuple[list[
         strange = starts_with_value and not is_value(cells[0]) and cells[0].strip().lower() not in MISSING_WORDS
         short = width > 1 and (len(cells) != width and sum(bool(cell.strip()) for cell in cells) < width)
         if (
-            _FOOTER_PATTERN.fullmatch(cells[0].strip())
+            _TOTAL_PATTERN.fullmatch(cells[0].strip())
+            or (_NOTE_PATTERN.fullmatch(cells[0].strip()) and not any(cell.strip() for cell in cells[1:]))
             or (strange and short)
             or (apart and (strange or short))
             or (short and len(cells) < width and width > 2 and _width(cells) == 1)

@@ -51,7 +51,7 @@ def test_a_composite_key_spans_a_grid(tmp_path: Path) -> None:
     ds = table(write(tmp_path))
     assert dict(ds.sizes) == {"chip": 2, "precision": 2}
     np.testing.assert_array_equal(ds["speed"].values, [[19.5, 312], [np.nan, 989.5]])
-    assert ds["speed"].attrs == {"unit": "TFLOP/s", "title": "Peak", "type": "number"}
+    assert ds["speed"].attrs.items() >= {"unit": "TFLOP/s", "title": "Peak", "type": "number"}.items()
     assert ds["launched"].dtype == np.dtype("datetime64[s]")
     assert str(ds["launched"].sel(chip="A", precision="fp16").values) == "2020-05-01T00:00:00"
     assert ds.attrs["hash"] == file_hash(tmp_path / "chips.csv")

@@ -272,10 +272,10 @@ class FittedPool(FittedShape):
         # what they disagree on is doubt too: the variance of a mixture is that within and that between
         between, spread = self._between(time, middle), _spread(away)
         wider = np.sqrt(1 + between / np.maximum(spread, _CERTAIN) ** 2)
-        # where a shape leaves no doubt but rounding, which has no form, what they disagree on is normal
+        # where most shapes leave no doubt but rounding, which has no form, what they disagree on is normal
         normal = np.sqrt(between)[:, None] * _normal_scores()
-        least = np.min([_spread(values) for values in each], axis=0)
-        certain = (least <= _CERTAIN * (1 + np.abs(middle)))[:, None]
+        usual = np.median([_spread(values) for values in each], axis=0)
+        certain = (usual <= _CERTAIN * (1 + np.abs(middle)))[:, None]
         return np.asarray(self._middle(time, middle)[:, None] + np.where(certain, normal, away * wider[:, None]))
 
     def width(self, time: Array) -> Array:
