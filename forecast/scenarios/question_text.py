@@ -363,6 +363,7 @@ class _Names:
         alone = isinstance(parse_expression(formula, where=f"quantity '{full}'").root, Name)
         if not alone or isinstance(chosen, RivalForecast):  # what has a unit of its own is told in the quantity's
             mine = quantity_name(name)
+            mine += "_" * (mine in self.quantities)  # a model of its name
             self.quantities[mine] = {"expression": formula, **({"unit": spec.unit} if spec.unit else {})}
             formula = mine
         self.labels[formula] = spec.title

@@ -96,6 +96,12 @@ def test_rivals_are_told_in_the_unit_of_the_quantity():
         assert forecast.project(question, draws=64).values[0].unit == spec.unit
 
 
+def test_a_rival_may_be_a_model_of_the_same_name():
+    for name in ("site-rate-per-watt", "site-rate-per-dollar"):
+        scenario = read_question(name, at=[2030], rival=name)
+        assert forecast.project(scenario, draws=64).values[0].headline is not None
+
+
 def test_an_answer_outside_its_bounds_says_so(capsys, fake_plugins):
     fake_plugins.add("bounded", PLUGIN.format(more='forecast="hardware/linpack", ceiling=1.0, ceiling_source="a law"'))
     told = command("ask")(capsys, "speed", "--at", "2030", "--draws", "64")
