@@ -100,6 +100,7 @@ def provenance(
         "plugins": plugin_distributions([*used, scenario.name]),
         "data": source_tables.table_hashes(graph),
         **({"newest_data": dict(newest)} if newest else {}),
+        **({"read": list(graph.read)} if graph.read else {}),
         "models": models,
         "failures": failures,
         **({"warnings": [each.record for each in warnings]} if warnings else {}),

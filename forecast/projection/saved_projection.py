@@ -179,6 +179,7 @@ _ATTRIBUTES = ObjectSchema(
         "streams": MappingSchema(TEXT),
         "kept": _POSITIVE_COUNT_SCHEMA,
         "newest_data": MappingSchema(_DATE_SCHEMA),
+        "read": _TEXTS_SCHEMA,
         "warnings": ListSchema(ValueSchema("a warning", _is_warning)),
         "sweep": MappingSchema(_TEXTS_SCHEMA),
         "swap": MappingSchema(TEXT),

@@ -56,6 +56,8 @@ class ScenarioGraph:
         By name, the group in which it moves with those before it.
     ordered : mapping of str to (str, str)
         By model, the fitted number of it that moves with others, and the name under which it stands in its group.
+    read : tuple of str
+        What was read of files for its figures, a sentence each.
     """
 
     scenario: Scenario
@@ -65,6 +67,7 @@ class ScenarioGraph:
     set_parameters: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     correlated: Mapping[str, Correlation] = field(default_factory=dict)
     ordered: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    read: tuple[str, ...] = ()
 
     @cached_property
     def quantities(self) -> dict[str, Node]:
@@ -243,6 +246,7 @@ def _built(stated: Scenario, given: Mapping[str, object]) -> _Built:
         inputs=_model_inputs(nodes.values()),
         correlated=correlated,
         ordered=ordered,
+        read=tables.read,
     )
     for name, likelihood in scenario.updates.items():
         _check_update(graph, name, likelihood)

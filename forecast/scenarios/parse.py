@@ -98,6 +98,12 @@ class ScenarioReader:
                 raise self.fail(f"{key}.{name}.{each}", f"expected text, got {printable(value, 40)}")
         return {each: str(value).lower() if isinstance(value, bool) else value for each, value in stated.items()}
 
+    def reading(self, record: Mapping[str, Any], key: str, options: tuple[str, ...]) -> dict[str, str]:
+        """Return how a file is read where it does not tell: ``{ dates = "dmy", reduce = "median" }``."""
+        stated, at = self.mapping(record, "reading", key), f"{key}.reading"
+        self.only(stated, options, at)
+        return {name: self.text(stated, name, at) for name in stated}
+
     def year(self, record: Mapping[str, Any], key: str) -> float | None:
         """Return a date as a decimal year, or None where it is absent."""
         value = record.get(key)

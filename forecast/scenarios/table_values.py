@@ -6,6 +6,8 @@ import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,23 +55,32 @@ class Tables:
 
     where: str
     start: float | None = None
-    _tables: dict[str, SharedTable] = field(default_factory=dict)
+    _tables: dict[Any, SharedTable] = field(default_factory=dict)
 
-    def _read(self, name: str) -> SharedTable:
+    def _read(self, name: str, reading: Mapping[str, str] = MappingProxyType({})) -> SharedTable:
+        """Return a table by its name, or a file that no descriptor describes."""
         from forecast import tables
 
-        if name not in self._tables:
-            self._tables[name] = tables.shared_table(name, where=name)
-        return self._tables[name]
+        place = name, tuple(reading.items())
+        if place not in self._tables:
+            plain = tables.is_plain_file(name)
+            self._tables[place] = _file(name, reading) if plain else tables.shared_table(name, where=name)
+        return self._tables[place]
 
-    def _mask(self, table: str, column: str, text: str, key: str) -> NDArray[np.bool_]:
+    @property
+    def read(self) -> tuple[str, ...]:
+        """What was read of files so far, a sentence each."""
+        return tuple(each.columns.notes.line() for each in self._tables.values() if each.columns.from_file)
+
+    @staticmethod
+    def _mask(table: SharedTable, column: str, text: str, key: str) -> NDArray[np.bool_]:
         from forecast import tables
 
         def rows() -> NDArray[np.bool_]:
-            values = self._read(table).columns.column(column)
+            values = table.columns.column(column)
             return np.asarray(values == tables.wanted_value(values, "", text, f"{key}.where.{printable(column, 60)}"))
 
-        found: NDArray[np.bool_] = self._read(table).once(("rows", column, text), rows)
+        found: NDArray[np.bool_] = table.once(("rows", column, text), rows)
         return found
 
     def figure(self, cell: TableValue, chosen: Mapping[str, str], key: str) -> ReadValue:
@@ -94,7 +105,7 @@ class Tables:
         if cell.fallback is not None:
             return self.figure(cell.fallback, chosen, key)
         criteria = ", ".join(f"{c} = {printable(' or '.join(v), 60)}" for c, v in options.items())
-        missing = f"{printable(cell.table, 60)} has no '{printable(cell.column, 60)}'"
+        missing = f"{printable(_label(cell.table), 60)} has no '{printable(cell.column, 60)}'"
         raise EmptyDataError(f"{self.where}: {key}: {missing}{' where ' + criteria if criteria else ''}")
 
     def _row(self, cell: TableValue, picked: Mapping[str, str], key: str) -> ReadValue | None:
@@ -102,18 +113,19 @@ class Tables:
         start = self.start if cell.latest and cell.within is not None else None
         query = tuple(picked.items()), cell.column, cell.latest, cell.within, start, cell.aggregate
         question = ("figure", *query, tuple(cell.qualifiers.items()))
-        found: ReadValue | None = self._read(cell.table).once(question, lambda: self._first(cell, picked, key))
+        table = self._read(cell.table, cell.reading)
+        found: ReadValue | None = table.once(question, lambda: self._first(table, cell, picked, key))
         return found
 
-    def _first(self, cell: TableValue, picked: Mapping[str, str], key: str) -> ReadValue | None:
+    def _first(self, table: SharedTable, cell: TableValue, picked: Mapping[str, str], key: str) -> ReadValue | None:
         from forecast import tables
 
-        dataset, columns = self._read(cell.table).table, self._read(cell.table).columns
+        dataset, columns = table.table, table.columns
         at = f"{self.where}: {key}"
         value = columns.numeric(cell.column)
         keep = ~np.isnan(value)
         for column, text in picked.items():
-            keep &= self._mask(cell.table, column, text, at)
+            keep &= self._mask(table, column, text, at)
         if not keep.any():
             return None
         if cell.latest:
@@ -133,28 +145,45 @@ class Tables:
         rows = np.flatnonzero(keep & (value == figures[-1 if cell.aggregate == "highest" else 0]))
         stated = {n: v for n in qualifiers.ATTRIBUTES if (v := self._states(dataset, columns, cell.column, n, rows))}
         stated |= {**series.of_column(dataset, cell.column), **cell.qualifiers}
-        unit = str(dataset.variables[cell.column].attrs.get("unit", ""))
+        unit = columns.units.get(cell.column, "")
         return ReadValue(float(value[rows[0]]), unit, {n: v for n, v in stated.items() if v})
 
     @staticmethod
     def _states(dataset: xr.Dataset, columns: Columns, column: str, attribute: str, rows: Any) -> str:
         """Return what the matching rows state, if it is a statement about this column and they agree."""
-        known = dataset.variables
-        if attribute not in known or not set(known[attribute].dims) <= set(known[column].dims):
+        known = dataset.variables  # none of a file without a description, whose columns are all of its rows
+        if attribute not in columns:
+            return ""
+        if attribute in known and not set(known[attribute].dims) <= set(known[column].dims):
             return ""
         statements = {str(v) for v in columns.column(attribute)[rows]}
         return statements.pop() if len(statements) == 1 else ""
 
     def values(self, choice: TableChoice, key: str) -> list[str]:
         """Return the values of a choice that stand in its table, in the table's order."""
-        columns = self._read(choice.table).columns
+        table = self._read(choice.table)
+        columns = table.columns
         column_values = columns.column(choice.column)
         if column_values.dtype.kind != "U":
             raise DataError(f"{self.where}: {key}.column: '{printable(choice.column, 60)}' holds no text")
         keep = np.ones(columns.rows, dtype=bool)
         for column, texts in choice.where.items():
-            keep &= np.any([self._mask(choice.table, column, t, f"{self.where}: {key}") for t in texts], axis=0)
+            keep &= np.any([self._mask(table, column, t, f"{self.where}: {key}") for t in texts], axis=0)
         return [v for v in dict.fromkeys(column_values[keep].tolist()) if v]
+
+
+def _label(name: str) -> str:
+    """Return how a table is called in messages: a file without its folder."""
+    from forecast import tables
+
+    return Path(name).name if tables.is_plain_file(name) else name
+
+
+def _file(path: str, reading: Mapping[str, str]) -> SharedTable:
+    """Return a file that no descriptor describes, each column understood at its first use."""
+    from forecast.tables import cache, read
+
+    return cache.SharedTable(xr.Dataset(), lambda _: read(path, **reading))
 
 
 def _wanted_texts(values: tuple[str, ...] | ByChoice, chosen: Mapping[str, str]) -> tuple[str, ...]:
@@ -191,7 +220,7 @@ def resolve_choices(
             within = ""
             if cell.within is not None:
                 within = f" of the {'year' if cell.within == 1 else f'{cell.within:g} years'} before the start"
-            lacks = f"no {printable(known, 60)} in {printable(cell.table, 60)}{within}"
+            lacks = f"no {printable(known, 60)} in {printable(_label(cell.table), 60)}{within}"
             left_out[name] |= {v: lacks for v in options[name] if v not in kept}
             options[name] = tuple(kept)
         if not options[name]:

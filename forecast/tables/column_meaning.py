@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
@@ -125,10 +126,9 @@ def understand(
     known = [cells[i] for i in rows] if missing else list(cells)
     if not known:
         return ColumnMeaning(kind="number", values=np.full(len(cells), np.nan))
-    try:
-        return ColumnMeaning(kind="number", values=_placed(parse_numbers(known), rows, len(cells), "number"))
-    except ValueError:
-        pass
+    if not thousands_by_points(known, options, hint):
+        with contextlib.suppress(ValueError):
+            return ColumnMeaning(kind="number", values=_placed(parse_numbers(known), rows, len(cells), "number"))
     known = [cell.strip() for cell in known]
     text = text_array([normalise_text(cell) for cell in cells], where)
     kind = _kind(known)
@@ -147,6 +147,11 @@ def understand(
     except DataError as error:
         return ColumnMeaning(kind=kind, values=text, problem=error)
     return ColumnMeaning(kind="text", values=text)
+
+
+def thousands_by_points(cells: Sequence[str], options: ReadOptions, hint: Callable[[], str]) -> bool:
+    """Return True if points in numbers separate thousands: decimal commas are asked for, or stand in the file."""
+    return "comma" in (options.decimal or hint()) and any("." in cell for cell in cells)
 
 
 def _placed(values: Any, rows: Sequence[int], size: int, kind: str) -> Array:

@@ -17,21 +17,29 @@ import numpy as np
 from forecast.base.dates import decimal_year
 from forecast.base.lazy import is_masked_array
 from forecast.errors import DataError, EmptyDataError, ForecastError, TableError, UnknownNameError, printable
-from forecast.tables.column_meaning import ColumnMeaning, ReadOptions, meaning_of_array, text_array, understand
+from forecast.tables.column_meaning import (
+    ColumnMeaning,
+    ReadOptions,
+    meaning_of_array,
+    text_array,
+    thousands_by_points,
+    understand,
+)
 from forecast.tables.column_names import check_named_once
 from forecast.tables.csv_format import plain_cell
 from forecast.tables.date_cells import TIME_NAME_PATTERN, are_plain_dates, dates_of_numbers, years_of_numbers
 from forecast.tables.number_cells import could_be_number, has_decimal_comma, is_unit
+from forecast.tables.raw_table import RawTable
 from forecast.tables.schema.cells import is_missing, normalise_text
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from forecast.tables.raw_table import RawTable
+    from forecast.tables.schema.descriptor import Field
 
     Array = npt.NDArray[Any]
 
-__all__ = ["Columns", "ReadNotes", "columns_of_arrays", "columns_of_table"]
+__all__ = ["Columns", "ReadNotes", "columns_of_arrays", "columns_of_table", "described_cells"]
 
 #: Rows of another column that are looked at to tell what commas mean in a file.
 N_HINT_ROWS = 200
@@ -403,7 +411,7 @@ def columns_of_table(table: RawTable, options: ReadOptions) -> Columns:
         def meaning() -> ColumnMeaning:
             where = f"{table.label}: column '{printable(name, 80)}'"
             numbers = table.numbers(name) if not options.missing else None
-            if numbers is not None:
+            if numbers is not None and not thousands_by_points(table[name], options, comma):
                 return _with_dates(name, meaning_of_array(numbers))
             return _with_dates(name, understand(table[name], where, lambda row: table.at(row, name), options, comma))
 
@@ -416,6 +424,42 @@ def columns_of_table(table: RawTable, options: ReadOptions) -> Columns:
     )  # fmt: skip
     columns._cells = table.__getitem__
     return columns
+
+
+def described_cells(table: RawTable, fields: Iterable[Field]) -> RawTable:
+    """Return a file's numbers and dates as a description spells and measures them; other cells as they are.
+
+    Raises
+    ------
+    TableError, DataError, UnitError
+    """
+    from forecast import units
+
+    read, found = columns_of_table(table, ReadOptions()), dict(table)
+    for each in fields:
+        plain = table.separator == "," and each.name not in table.units
+        if each.name not in table or (plain and all(_is_spelt_as(each, cell) for cell in found[each.name])):
+            continue
+        if each.type == "date":
+            dates = read.column(each.name)
+            if dates.dtype.kind == "M":
+                found[each.name] = ["" if np.isnat(date) else str(date)[:10] for date in dates]
+        elif each.type in ("number", "integer"):
+            numbers, unit = read.numeric(each.name), read.units.get(each.name, "")
+            if unit and each.unit:
+                numbers = numbers * units.factor(unit, each.unit, where=f"{table.label}: {printable(each.name, 80)}")
+            found[each.name] = ["" if np.isnan(number) else f"{number:.17g}" for number in numbers]
+    return RawTable(found, table.lines, table.label, table.hash, notes=table.notes)
+
+
+def _is_spelt_as(described: Field, cell: str) -> bool:
+    if not cell:
+        return True
+    try:
+        described.value(cell)
+    except ValueError:
+        return False
+    return True
 
 
 def _comma_hint(table: RawTable) -> str:

@@ -148,7 +148,9 @@ def try_file(package: Package, file: str, resource: str = "", *, where: str) -> 
         raise UnknownNameError("resource", resource, names, where=where)
     digest = file_hash(path)
     taken = tuple(
-        replace(each, path=str(path), hash=digest) if each.name == (resource or names[0]) else each
+        replace(each, path=str(path), hash=digest, parser="any" if each.parser == "csv" else each.parser)
+        if each.name == (resource or names[0])
+        else each
         for each in package.resources
     )
     return Edition(package=replace(package, resources=taken))
@@ -207,7 +209,9 @@ def added_rows(edition: Edition, resource: Resource) -> tuple[Resource, RawTable
     """
     if resource.name not in edition.added:
         return None
-    read = file_formats.read_file(edition.added[resource.name][0])
+    from forecast.tables.columns import described_cells
+
+    read = described_cells(file_formats.read_file(edition.added[resource.name][0]), resource.fields)
     columns = {each.name: read.get(each.name, [""] * len(read.lines)) for each in resource.fields}
     first = next((key for key in resource.key if key in read), "")
     called = [each.name for each in resource.fields if each.name in LABEL_COLUMNS and each.type == "string"]

@@ -25,6 +25,8 @@ _MARKS = {
     "\u2009": "blanks",
 }
 _CURRENCIES = {"$": "USD", "US$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY"}
+#: Codes of ISO 4217 that may stand before an amount: other capitals before a number are a name ("RTX 4090").
+_CODES = "USD|EUR|GBP|JPY|CNY|RMB|CHF|CAD|AUD|NZD|INR|KRW|TWD|HKD|SGD|SEK|NOK|DKK|PLN|CZK|ILS|BRL|MXN|ZAR|TRY|RUB"
 #: Currencies of countries that separate thousands by a comma.
 _POINT_CURRENCIES = {"USD", "GBP"}
 _MULTIPLIERS = {
@@ -32,7 +34,8 @@ _MULTIPLIERS = {
     "trillion": 12, "tn": 12,
 }  # fmt: skip
 _CELL_PATTERN = re.compile(
-    r"(?P<open>\()?\s*(?:[~≈∼]|ca?\.(?=\s*\d))?\s*(?P<sign>[-+−–])?\s*(?P<money>US\$|[$€£¥]|[A-Z]{3}(?=\s))?\s*"
+    r"(?P<open>\()?\s*(?:[~≈∼]|ca?\.(?=\s*\d))?\s*(?P<sign>[-+−–])?\s*"
+    rf"(?P<money>US\$|[$€£¥]|(?:{_CODES})(?=\s))?\s*"
     r"(?P<sign2>[-+−–])?(?P<number>\d{1,3}(?:[ \xa0\u202f\u2009]\d{3})+(?![\d])(?:[.,]\d+)?|\d[\d.,_'’]*|[.,]\d+)"
     r"(?P<exponent>[eE][-+]?\d{1,6})?\s*(?P<tail>[^\d\s()\[\]*†‡.,;:+–<>=±-][^()\[\]*†‡<>=±]{0,30}?)?\s*"
     r"(?P<close>\))?\s*(?:[*†‡]+|\[\w{1,4}\])?"
@@ -65,7 +68,7 @@ def could_be_number(text: str) -> bool:
 
     Examples
     --------
-    >>> [could_be_number(text) for text in ("1,234", "$5M", "(3)", "~12 GB", "A100", "2024-06", "1-2")]
+    >>> [could_be_number(text) for text in ("1,234", "$5M", "(3)", "~12 GB", "RTX 4090", "2024-06", "1-2")]
     [True, True, True, True, False, False, False]
     """
     return len(text) < 80 and _take_apart(text) is not None
@@ -183,9 +186,9 @@ def _decimal_comma(
     only_comma += [b for b in commas if "." not in b and has_decimal_comma(b)]
     only_point = [b for b in both if b.rindex(",") < b.rindex(".")] + [b for b in commas if b.count(",") > 1]
     points = [b for b in bodies if b.count(".") == 1 and "," not in b]
-    only_point += [b for b in points if not re.fullmatch(r"\d{1,3}\.\d{3}", b)]
-    if only_comma and (only_point or [b for b in points if not re.fullmatch(r"[1-9]\d{0,2}\.\d{3}", b)]):
-        one, other = (only_point or points)[0], only_comma[0]
+    only_point += [b for b in points if not re.fullmatch(r"[1-9]\d{0,2}\.\d{3}", b)]
+    if only_comma and only_point:
+        one, other = only_point[0], only_comma[0]
         raise DataError(
             f"{where}: '{one}' has a decimal point and '{other}' a decimal comma: say --decimal comma or point"
         )

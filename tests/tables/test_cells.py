@@ -29,6 +29,31 @@ def number_table(folder: Path, cell: str, *, kind: str = "number", **field: obje
 
 
 @pytest.mark.parametrize(
+    ("cells", "kind"),
+    [(["RTX 4090", "RTX 3090", "H100"], "text"), (["GTX 1080", "GTX 970"], "text"), (["USD 12", "USD 15"], "number")],
+)
+def test_capitals_before_a_number_are_a_name_unless_they_are_a_currency(cells, kind):
+    assert to_columns({"x": cells}).kind("x") == kind
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "expected"),
+    [
+        (["1.234", "2.345"], ["2,5", "3,5"], "'1.234' is 1.234 or 1234"),
+        (["0.234", "2.345"], ["2,5", "3,5"], [0.234, 2.345]),
+        (["1.234", "2.345"], ["2.5", "3.5"], [1.234, 2.345]),
+    ],
+)
+def test_points_are_doubted_where_the_file_has_decimal_commas(tmp_path, x, y, expected):
+    (tmp_path / "a.csv").write_text("x;y\n" + "".join(f"{a};{b}\n" for a, b in zip(x, y, strict=True)))
+    if isinstance(expected, str):
+        with pytest.raises(DataError, match=expected):
+            to_columns(tmp_path / "a.csv").numeric("x")
+    else:
+        assert to_columns(tmp_path / "a.csv").numeric("x").tolist() == expected
+
+
+@pytest.mark.parametrize(
     "cell",
     [
         "1,234",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from forecast import tables
-from forecast.errors import TableError, UnknownNameError, UsageError
+from forecast.errors import DataError, TableError, UnknownNameError, UsageError
 from forecast.tables import editions
 from forecast.tables.schema import descriptor
 from toolkit import package, resource
@@ -29,8 +29,8 @@ def other(tmp_path, path):
 def loss(path):
     """Read the table in the three ways in which it is read."""
     table, shared, columns = tables.table(path), tables.look(path), tables.to_columns(str(path))
-    assert np.array_equal(table["loss"].values, shared["loss"].values)
-    assert np.array_equal(table["loss"].values, columns.numeric("loss"))
+    np.testing.assert_array_equal(table["loss"].values, shared["loss"].values)
+    np.testing.assert_array_equal(table["loss"].values, columns.numeric("loss"))
     return table["loss"].values.tolist()
 
 
@@ -41,6 +41,25 @@ def test_it_stands_in_the_place_of_the_table_inside_the_block_alone(path, other)
             assert loss(path) == [2.5, 2.0, 1.5]
             assert tables.table(path).attrs["hash"] == other.hash
     assert tables.table(path).attrs["name"] == "runs"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("run;loss\na;2,5\nb;1,25\n", [2.5, 1.25]),
+        ("Our runs\n\nrun\tloss\na\t2.5\nb\tTBD\n", [2.5, np.nan]),
+        ('run,loss\na,"1,200"\nb,250 %\n', TableError),
+    ],
+)
+def test_a_file_in_its_place_may_be_of_any_form(path, tmp_path, text, expected):
+    (tmp_path / "mine.csv").write_text(text, encoding="utf-8")
+    mine = editions.try_file(descriptor.read_descriptor(path), str(tmp_path / "mine.csv"), where="--file")
+    with editions.use_editions({path: mine}):
+        if expected is TableError:
+            with pytest.raises(DataError, match="mine.csv:2:loss"):
+                loss(path)
+        else:
+            np.testing.assert_array_equal(loss(path), expected)
 
 
 def test_blocks_stand_in_one_another_and_an_error_ends_them(path, other):

@@ -362,7 +362,8 @@ class Projection(HtmlText):
     @cached_property
     def read(self) -> tuple[str, ...]:
         """What was read of the user's own files, a sentence each."""
-        return tuple(dict.fromkeys(each["read"] for each in self.models.values() if each.get("read")))
+        lines = [*(each.get("read", "") for each in self.models.values()), *self._attribute("read", [])]
+        return tuple(dict.fromkeys(filter(None, lines)))
 
     @cached_property
     def correlations(self) -> list[dict[str, Any]]:

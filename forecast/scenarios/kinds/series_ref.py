@@ -88,7 +88,7 @@ class SeriesRef(QuantityKind):
             where=where,
             options=dict(reader.mapping(record, "options", key)),
             qualifiers=reader.qualifiers(record, key),
-            reading=_read_reading(reader, record, key),
+            reading=reader.reading(record, key, ("decimal", "dates", "missing", "reader", "reduce")),
         )
 
     def node(self, scenario: Scenario, name: str, tables: Tables) -> Node:
@@ -135,10 +135,3 @@ class SeriesRef(QuantityKind):
     def files(self, node: Node) -> tuple[tuple[str, Any], ...]:
         """Return the data of each trend, with the trend."""
         return tuple((made.data, made) for made in node.models.values())  # type: ignore[attr-defined]
-
-
-def _read_reading(reader: ScenarioReader, record: Mapping[str, Any], key: str) -> dict[str, str]:
-    """Return how a file is read: ``{ dates = "dmy", reduce = "median" }``."""
-    stated = reader.mapping(record, "reading", key)
-    reader.only(stated, ("decimal", "dates", "missing", "reader", "reduce"), f"{key}.reading")
-    return {name: reader.text(stated, name, f"{key}.reading") for name in stated}

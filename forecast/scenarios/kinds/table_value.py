@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -48,7 +48,7 @@ class TableValue(QuantityKind):
     Parameters
     ----------
     table : str
-        The name of a table.
+        The name of a table, or a file of any kind beside the scenario.
     column : str
     where : mapping of str to tuple of str or ByChoice
         Column to the values that will do; the first for which the table holds a figure is taken. A value may hold
@@ -64,6 +64,8 @@ class TableValue(QuantityKind):
         Where this one finds nothing.
     qualifiers : mapping of str to str
         Instead of what the table's columns state.
+    reading : mapping of str to str
+        How a file is read where it does not tell: ``decimal``, ``dates``, ``missing``, ``reader``.
     """
 
     KIND, IDENTIFYING_KEYS, FORM = "table", ("table",), "a table"
@@ -77,6 +79,7 @@ class TableValue(QuantityKind):
     aggregate: str = ""
     fallback: TableValue | None = None
     qualifiers: Mapping[str, str] = field(default_factory=dict)
+    reading: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def dated(self) -> bool:
@@ -98,9 +101,7 @@ class TableValue(QuantityKind):
         cls, reader: ScenarioReader, record: Mapping[str, Any], key: str, choices: Mapping[str, Any]
     ) -> TableValue:
         """Return a figure to be read in a table."""
-        reader.only(
-            record, ("table", "column", "where", "latest", "within", "aggregate", "fallback", "qualifiers"), key
-        )
+        reader.only(record, tuple(each.name for each in fields(cls)), key)
         aggregate = reader.text(record, "aggregate", key, default="")
         if aggregate not in ("", "lowest", "highest"):
             raise UnknownNameError(
@@ -131,6 +132,7 @@ class TableValue(QuantityKind):
             aggregate=aggregate,
             fallback=cls.read(reader, other, f"{key}.fallback", choices) if other is not None else None,
             qualifiers=reader.qualifiers(record, key),
+            reading=reader.reading(record, key, ("decimal", "dates", "missing", "reader")),
         )
 
     def node(self, scenario: Scenario, name: str, tables: Tables) -> Node:

@@ -228,7 +228,14 @@ def _check_bytes(resource: Resource, path: Path, digest: str, where: str) -> Raw
 
 
 def _read_cells(resource: Resource, path: Path, where: str) -> RawTable:
-    """Read a file as its descriptor says: plain CSV, in which nothing is left out or decided, or by a reader."""
+    """Read a file as its descriptor says: plain CSV, in which nothing is left out or decided, or by a reader.
+
+    A file of somebody's in its place (``"any"``) may be of any form: its cells are spelt as the descriptor has them.
+    """
+    if resource.parser == "any":
+        from forecast.tables.columns import described_cells
+
+        return described_cells(file_formats.read_file(path), resource.fields)
     if resource.parser != "csv":
         from forecast.contract.registry import get_registry
 
