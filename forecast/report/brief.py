@@ -59,6 +59,8 @@ class Brief:
     Parameters
     ----------
     sentence : str
+    differs : str
+        Which other forecast says something else, and why; empty where none does.
     groups : tuple of RowGroup
         What the sentence answers first, in order of importance; a reader with less room shows fewer rows.
     drivers : tuple of (str, float)
@@ -92,6 +94,7 @@ class Brief:
     """
 
     sentence: str
+    differs: str = ""
     groups: tuple[RowGroup, ...] = ()
     drivers: tuple[tuple[str, float], ...] = ()
     choices: Mapping[str, float] = field(default_factory=dict)

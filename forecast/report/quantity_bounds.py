@@ -1,20 +1,26 @@
-"""Where an answer about a quantity of the world leaves the bounds that the quantity has, said in a sentence."""
+"""What the bounds of a quantity of the world do to an answer about it, said in a sentence."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import numpy as np
+
 from forecast import units
+from forecast.base.dates import decimal_year
 from forecast.contract.specs import QuantitySpec
-from forecast.projection.result import Projection
-from forecast.report.words.number_text import amount
+from forecast.projection.result import Projection, ValueAnswer
+from forecast.report.words.number_text import amount, percent
 
-__all__ = ["bound_breaches"]
+__all__ = ["bound_lines"]
 
-#: What arithmetic may add to a bound that holds.
-BOUND_RTOL = 1e-9
+#: What arithmetic may add to a bound that holds, and in which share of the worlds one decides before it is said.
+BOUND_RTOL, MIN_BINDING_SHARE = 1e-9, 0.1
+_SIDES = {"limit": "above", "at_least": "below"}
 
 
-def bound_breaches(run: Projection, quantity: QuantitySpec) -> list[str]:
-    """Say which ends of the 90 % intervals lie outside the bounds of the quantity that is told; nothing if none does.
+def bound_lines(run: Projection, quantity: QuantitySpec) -> list[str]:
+    """Say where a bound decides in more than a tenth of the worlds, or where a publication leaves it.
 
     Parameters
     ----------
@@ -22,22 +28,37 @@ def bound_breaches(run: Projection, quantity: QuantitySpec) -> list[str]:
         Its values are those of the quantity.
     quantity : QuantitySpec
     """
-    ends = [
-        units.convert(end, answer.unit, quantity.unit, where=f"quantity '{quantity.name}'")
-        for answer in run.values
-        for row in answer.rows
-        if row.distribution is not None
-        for end in (row.distribution.quantiles[0], row.distribution.quantiles[-1])
-    ]
-    found = []
-    if ends and quantity.floor is not None and min(ends) < quantity.floor * (1 - BOUND_RTOL):
-        found.append(
-            f"some of the worlds lie below {amount(quantity.floor, quantity.unit)}, which bounds it: "
-            f"{quantity.floor_source}"
+    bounds = {"limit": (quantity.ceiling, quantity.ceiling_source), "at_least": (quantity.floor, quantity.floor_source)}
+    binding: dict[str, float | None] = dict(_binding_shares(run))
+    for answer in run.values:
+        ends = [end for row in answer.rows if row.distribution is not None for end in row.distribution.quantiles]
+        told = units.convert(np.array(ends), answer.unit, quantity.unit, where=f"quantity '{quantity.name}'")
+        for side, (bound, _) in bounds.items():
+            if bound is not None and len(told) and side not in binding:
+                past = told > bound * (1 + BOUND_RTOL) if side == "limit" else told < bound * (1 - BOUND_RTOL)
+                if past.any():
+                    binding[side] = None
+    lines = []
+    for side, share in binding.items():
+        bound, source = bounds[side]
+        if bound is None or (share is not None and share <= MIN_BINDING_SHARE):
+            continue
+        shown, end = amount(bound, quantity.unit), f"{'upper' if side == 'limit' else 'lower'} bound"
+        lines.append(
+            f"{quantity.name}: its {end} of {shown} decides in {percent(share)} of the worlds: {source}"
+            if share is not None
+            else f"{quantity.name}: some of the worlds lie {_SIDES[side]} {shown}, which bounds it: {source}"
         )
-    if ends and quantity.ceiling is not None and max(ends) > quantity.ceiling * (1 + BOUND_RTOL):
-        found.append(
-            f"some of the worlds lie above {amount(quantity.ceiling, quantity.unit)}, which bounds it: "
-            f"{quantity.ceiling_source}"
-        )
-    return [f"{quantity.name}: {each}" for each in found]
+    return lines
+
+
+def _binding_shares(run: Projection) -> Iterator[tuple[str, float]]:
+    """Yield in which share of the worlds either bound of what is asked binds, at the date of the answer."""
+    opening = run.opening
+    if not isinstance(opening, ValueAnswer):
+        return
+    place = int(np.abs(run.years - decimal_year([opening.date])[0]).argmin())
+    for limit in run.limits:
+        chosen = {choice: value for choice, value in opening.default.items() if choice in limit.choices}
+        if limit.name == opening.text and chosen.items() <= limit.choices.items():
+            yield limit.bound, float(limit.probability[place])

@@ -59,6 +59,7 @@ def brief_lines(
     head = _wrap_text(brief.sentence, width)
     foot = [line for text in _foot(brief, width) for line in _wrap_text(text, width, hanging=2)]
     changes = _change_lines(brief, width)
+    head += ["", *_wrap_text(brief.differs, width)] if brief.differs else []
     head += ["", *changes] if changes else []
     room = max(height - len(head) - len(foot) - 4, _MIN_BODY_LINES)  # two blank lines, and two for what is not shown
     below = (

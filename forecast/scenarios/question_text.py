@@ -264,6 +264,7 @@ class _Names:
         self.rival_used = False  # one stands in place of the house's forecast
         self._within: list[str] = []
         self._settings: Mapping[str, str] = {}
+        self._published = False  # what was read last is a rebuilt publication's
         self.bounds = {key: series[key] for key in ("scale", "floor", "ceiling") if series.get(key) not in (None, "")}
         self.quantities: dict[str, Any] = {}
         self.choices: dict[str, dict[str, Any]] = {}
@@ -322,7 +323,7 @@ class _Names:
         if name in TIME_NAMES or name in SCENARIO_FUNCTIONS or name == "pi":
             return name
         registry = get_registry()
-        if (quantity := _world_record(name)) is not None:
+        if (quantity := _world_record(name) or (None if self._within else _forecast_by(name))) is not None:
             return self.of_the_world(quantity, name)
         bare, at, shape = name.partition("@")
         if (model := _find_or_none("model", bare)) is not None:
@@ -356,15 +357,21 @@ class _Names:
         if not chosen.forecast:
             raise UsageError(f"ask: nothing here forecasts '{name}' ({spec.title}): forecast quantities show {name}")
         outer, self._settings = self._settings, chosen.settings
+        published, self._published = self._published, False
         self._within.append(full)
         formula = "".join(self.read_names(chosen.forecast))
         self._within.pop()
         self._settings = outer
-        alone = isinstance(parse_expression(formula, where=f"quantity '{full}'").root, Name)
-        if not alone or isinstance(chosen, RivalForecast):  # what has a unit of its own is told in the quantity's
+        alone = isinstance(root := parse_expression(formula, where=f"quantity '{full}'").root, Name)
+        bounds = {} if self._published else _limits_of(spec)  # a publication is told as it was published
+        self._published = published or self._published
+        if not alone or bounds or isinstance(chosen, RivalForecast):  # what has a unit of its own is told in its
             mine = quantity_name(name)
             mine += "_" * (mine in self.quantities)  # a model of its name
-            self.quantities[mine] = {"expression": formula, **({"unit": spec.unit} if spec.unit else {})}
+            unit = {} if alone and chosen is spec else {"unit": spec.unit}
+            self.quantities[mine] = {"expression": formula, **(unit if spec.unit else {}), **bounds}
+            if isinstance(root, Name) and root.name in self.labels:
+                self.labels[mine] = self.labels.pop(root.name)
             formula = mine
         self.labels[formula] = spec.title
         return formula
@@ -376,6 +383,7 @@ class _Names:
         scenario = Scenario.load(full)
         if quantity not in scenario.quantities:
             raise UsageError(str(UnknownNameError("quantity", quantity, scenario.quantities, where=f"ask: {head}")))
+        self._published = self._published or "published_on" in scenario.stated
         alias = quantity_name("_".join([head.rpartition("/")[2], *self._settings.values()]))
         self.used[alias] = full
         if self._settings:
@@ -389,7 +397,7 @@ class _Names:
         self.start = scenario.start if self.start is None else self.start
         self.step = scenario.step if self.step == "year" else self.step
         self.moving = True
-        if title := scenario.labels.get(quantity) or _title_of_door(f"{full.partition('/')[2]}.{quantity}"):
+        if title := scenario.labels.get(quantity):
             self.labels[f"{alias}.{quantity}"] = title
         return f"{alias}.{quantity}"
 
@@ -453,6 +461,12 @@ class _Names:
         return mine
 
 
+def _limits_of(spec: QuantitySpec) -> dict[str, str]:
+    """Return the bounds of a quantity as a scenario has them; the floor of a record is its paths' own beginning."""
+    ends = {"limit": spec.ceiling, "at_least": None if spec.keeps == "frontier" else spec.floor}
+    return {key: f"{value!r} {spec.unit}".strip() for key, value in ends.items() if value is not None}
+
+
 def _world_record(name: str) -> Record | None:
     """Return the quantity of the world that a name without its plugin stands for, its own or that of a model for it."""
     if "/" in name:
@@ -465,11 +479,12 @@ def _world_record(name: str) -> Record | None:
     return None
 
 
-def _title_of_door(door: str) -> str:
-    """Return the title of the quantity of the world that is forecast by a quantity of a scenario; empty for none."""
-    specs = (record.spec for record in get_registry().records("quantity"))
-    quantities = (spec for spec in specs if isinstance(spec, QuantitySpec) and not spec.settings)
-    return next((spec.title for spec in quantities if spec.forecast == door), "")
+def _forecast_by(door: str) -> Record | None:
+    """Return the quantity of the world that a quantity of a scenario forecasts: it is asked by either name."""
+    for record in get_registry().records("quantity"):
+        if isinstance(record.spec, QuantitySpec) and record.spec.forecast == door and not record.spec.settings:
+            return record if "." in door else None
+    return None
 
 
 def _choice_record(stated: Any) -> dict[str, Any]:

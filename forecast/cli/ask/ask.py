@@ -66,7 +66,14 @@ def ask(
     forecast ask when does a supercomputer match the brain
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast.cli.fit.fit_arguments import parse_conditions
-    from forecast.scenarios.question_text import RIVAL_SHAPES, every_shape, in_words, read_question, world_quantity
+    from forecast.scenarios.question_text import (
+        QUESTION_NAME,
+        RIVAL_SHAPES,
+        every_shape,
+        in_words,
+        read_question,
+        world_quantity,
+    )
     from forecast.scenarios.question_words import readings
 
     text = " ".join(question)
@@ -83,6 +90,7 @@ def ask(
     shapes = every_shape() if compare else RIVAL_SHAPES
     scenario = read_question(text, at=at, until=options["until"], shapes=shapes, series=series, rival=rival)
     of, until = world_quantity(text), options["until"] or scenario.until
+    at = at or scenario.stated["questions"][QUESTION_NAME].get("dates", ())  # of which the answer is told, too
     rivals = [
         (each, partial(read_question, text, at=at, until=until, shapes=(), series=series, rival=each.name))
         for each in (() if of is None or rival else of.rivals)

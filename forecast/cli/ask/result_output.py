@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -87,14 +88,14 @@ def show_projection(
     """
     from forecast.base.warning_lines import warning_lines
     from forecast.report import figures, tidy
-    from forecast.report.quantity_bounds import bound_breaches
+    from forecast.report.quantity_bounds import bound_lines
 
     _check_narrowed(run, shown, by)
     drawn = figure_keywords(plots)
     if drawn["panel"] is not None:
         figures.check_panel(run, drawn["panel"])
     failures = run.failures
-    outside = [] if of is None else bound_breaches(run, of)
+    outside = [] if of is None else bound_lines(run, of)
     emit_files(
         functools.cache(partial(_result, run, everything=True, level=level, rivals=rivals)),
         text=partial(
@@ -161,11 +162,27 @@ def _cell_heads(kind: str | None) -> list[str]:
     return [head for head in COLUMNS["date" if kind == "when" else "value"] if head]
 
 
-def _show_rivals(rivals: Rivals, level: float) -> None:
-    """Write a row for each other forecast of the quantity, and why it differs."""
+def _rival_that_differs(run: Projection, rivals: Rivals, level: float) -> str:
+    """Say what the first rival says whose median lies outside the middle half of the answer; nothing if none does."""
     from forecast.report.headline import table_cells
 
-    rows, columns = [], _cell_heads(None)
+    own = None if run.opening is None else run.opening.headline
+    for each, made in rivals:
+        answer = None if isinstance(made, str) else made.opening
+        if own is None or own.medians is not None or answer is None or answer.headline is None:
+            continue
+        if not own.quantiles[1] <= answer.headline.median <= own.quantiles[3]:
+            median, interval, *_ = table_cells(answer, answer.headline, level)
+            within = f" ({level:.0%}: {interval})".replace("%:", " %:") if interval not in ("", "-") else ""
+            return f"Another forecast, {each.name}, says {median}{within}: {each.differs}."
+    return ""
+
+
+def _show_rivals(rivals: Rivals, level: float) -> None:
+    """Write a row for each other forecast of the quantity, and why it differs."""
+    from forecast.report.headline import on_date, table_cells
+
+    rows, columns, date = [], _cell_heads(None), ""
     for each, made in rivals:
         answer = None if isinstance(made, str) else made.opening
         if answer is None or answer.headline is None:
@@ -173,10 +190,10 @@ def _show_rivals(rivals: Rivals, level: float) -> None:
                 [each.name, *[""] * len(columns), f"no answer: {made if isinstance(made, str) else 'it failed'}"]
             )
             continue
-        columns = _cell_heads(answer.kind)
+        columns, date = _cell_heads(answer.kind), f" {on_date(answer.date)}" if answer.kind == "value" else ""
         rows.append([each.name, *table_cells(answer, answer.headline, level), each.differs])
     render.write()
-    render.write_table(["other forecasts", *columns, "how it differs"], rows)
+    render.write_table([f"other forecasts{date}", *columns, "how it differs"], rows)
 
 
 def _show(
@@ -200,9 +217,11 @@ def _show(
     if read_as:
         render.write(read_as)
         render.write()
-    render.screen(
-        brief(run, today=today, by=by, level=level) if name is None else sections.section(run, name, today=today)
-    )
+    if name is None:
+        told = brief(run, today=today, by=by, level=level)
+        render.screen(replace(told, differs=_rival_that_differs(run, rivals, level)))
+    else:
+        render.screen(sections.section(run, name, today=today))
     if rivals and section is None and not shown:
         _show_rivals(rivals, level)
     if shown:
