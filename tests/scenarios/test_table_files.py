@@ -1,6 +1,7 @@
 """A figure that a scenario reads in an ordinary file beside it, by the rules of every other verb."""
 
 import pytest
+
 import forecast
 from forecast.errors import DataError, ScenarioError, UnknownNameError
 

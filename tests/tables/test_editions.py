@@ -56,7 +56,7 @@ def test_a_file_in_its_place_may_be_of_any_form(path, tmp_path, text, expected):
     mine = editions.try_file(descriptor.read_descriptor(path), str(tmp_path / "mine.csv"), where="--file")
     with editions.use_editions({path: mine}):
         if expected is TableError:
-            with pytest.raises(DataError, match="mine.csv:2:loss"):
+            with pytest.raises(DataError, match=r"mine\.csv:2:loss"):
                 loss(path)
         else:
             np.testing.assert_array_equal(loss(path), expected)
