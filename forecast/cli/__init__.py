@@ -56,6 +56,7 @@ COMMANDS = {
         "fit.predict:predict",
         "Predict from a fit, with the bands of the law and of one observation.",
     ),
+    "plan": ("ask.plan:plan", "Plan a training run: from money, time or a goal to a model, cards and days."),
     "allocate": ("fit.allocate:allocate", "Split a compute budget between parameters and data."),
     "claims": ("ask.claims:claims", "Recompute published figures, and say whether they hold."),
     "published": (

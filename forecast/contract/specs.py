@@ -565,11 +565,14 @@ class ScenarioSpec(Spec):
     record : str
         Path of a CSV file that says how it would have done as of dates in the past; see
         `forecast.evaluation.whole.scenario_record`.
+    plans : bool
+        `forecast.plan` plans runs with it: see there for the names of its quantities.
     """
 
     kind: ClassVar[str] = "scenario"
 
     path: str = text_field()
+    plans: bool = False
     ledger: str = text_field(default="")
     record: str = text_field(default="")
 

@@ -123,7 +123,7 @@ def forecast_scenarios() -> Iterator[ScenarioSpec]:
         ),
     ):
         path = str(HERE / "scenarios" / f"{name}.toml")
-        yield ScenarioSpec(name=name, title=title, path=path, reference=reference)
+        yield ScenarioSpec(name=name, title=title, path=path, reference=reference, plans=name == "gpu-cluster")
 
 
 @hookimpl

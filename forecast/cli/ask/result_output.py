@@ -166,7 +166,7 @@ def _rival_that_differs(run: Projection, rivals: Rivals, level: float) -> str:
     """Say what the first rival says whose median lies outside the middle half of the answer; nothing if none does."""
     from forecast.report.headline import table_cells
 
-    own = None if run.opening is None else run.opening.headline
+    own = run.opening.headline if rivals and run.opening is not None else None
     for each, made in rivals:
         answer = None if isinstance(made, str) else made.opening
         if own is None or own.medians is not None or answer is None or answer.headline is None:
@@ -180,6 +180,7 @@ def _rival_that_differs(run: Projection, rivals: Rivals, level: float) -> str:
 
 def _show_rivals(rivals: Rivals, level: float) -> None:
     """Write a row for each other forecast of the quantity, and why it differs."""
+    from forecast.projection.result import ValueAnswer
     from forecast.report.headline import on_date, table_cells
 
     rows, columns, date = [], _cell_heads(None), ""
@@ -190,7 +191,7 @@ def _show_rivals(rivals: Rivals, level: float) -> None:
                 [each.name, *[""] * len(columns), f"no answer: {made if isinstance(made, str) else 'it failed'}"]
             )
             continue
-        columns, date = _cell_heads(answer.kind), f" {on_date(answer.date)}" if answer.kind == "value" else ""
+        columns, date = _cell_heads(answer.kind), f" {on_date(answer.date)}" if isinstance(answer, ValueAnswer) else ""
         rows.append([each.name, *table_cells(answer, answer.headline, level), each.differs])
     render.write()
     render.write_table([f"other forecasts{date}", *columns, "how it differs"], rows)

@@ -1,0 +1,453 @@
+"""From money to a training run: what is given settles what is left open, by a scenario of devices and a law of loss."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forecast import units
+from forecast.api.answer import Answer
+from forecast.api.scenario import Scenario, run_scenario
+from forecast.base.dates import decimal_year
+from forecast.base.number_checks import is_real
+from forecast.base.quantiles import DEFAULT_LEVEL
+from forecast.contract.registry import get_registry
+from forecast.errors import UnitError, UnknownNameError, UsageError, printable
+from forecast.planning.allocate import best_splits, price_of
+from forecast.projection.paths.run_cache import SHARED_BYTES, RunCache
+from forecast.report.words.number_text import amount, amount_range, percent
+from forecast.scenarios.kinds.law_ref import LawRef
+from forecast.scenarios.settings.setting_values import parse_measured, parse_set_number
+
+__all__ = ["Plan", "PlannedRun", "plan"]
+
+Array = NDArray[np.float64]
+
+#: What may be given, with its unit in a plan; the first five say how much is trained, the others how fast.
+GIVEN_UNITS = {
+    "budget": "USD", "compute": "FLOP", "loss": "nat/token", "size": "param", "tokens": "token",
+    "days": "day", "cards": "", "power": "MW",
+}  # fmt: skip
+_HOW_MUCH, _HOW_FAST = tuple(GIVEN_UNITS)[:5], tuple(GIVEN_UNITS)[5:]
+#: A plan's lines: quantity of the scenario, what it is called, its unit.
+LINES = (
+    ("work", "compute", "FLOP"), ("size", "parameters", "param"), ("tokens", "tokens", "token"),
+    ("loss", "loss, nat/token", "nat/token"), ("duration", "duration", "day"), ("cost", "cost, rented", "USD"),
+    ("energy", "electricity", "MWh"), ("carbon", "carbon dioxide", "Mg"), ("site_power", "power", "MW"),
+    ("filled", "memory filled", ""),
+)  # fmt: skip
+#: Of these the amount follows the work.
+_WITH_WORK = ("duration", "cost", "energy", "carbon")
+#: Where nothing says how fast.
+DEFAULT_DAYS = 90.0
+#: The other model that is offered is so much smaller.
+_SMALLER = 2.0
+#: Of a law whose fitted parameters alone are asked for.
+_LEAST_DRAWS = 100
+#: More than ten times those of the largest site.
+_MAX_CARDS = 10_000_000
+_FIRST_CARDS, _FIRST_WORK, _MAX_ROUNDS, _SAME = 1024.0, 1e24, 20, 1e-3
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedRun:
+    """One way to do it.
+
+    Parameters
+    ----------
+    name : str
+        ``"cheapest"`` (``"most compute"`` where cards and days are given alone), ``"fastest"`` or ``"smaller model"``.
+    device : str
+    cards : int
+    draws : mapping of str to ndarray
+        The quantities of `LINES` in their units, a number a world; one where nothing is uncertain.
+    over_budget, late : float or None
+        How likely it costs or lasts more than was given; None where that was left open.
+    """
+
+    name: str
+    device: str
+    cards: int
+    draws: Mapping[str, Array]
+    over_budget: float | None
+    late: float | None
+
+    def interval(self, name: str, level: float = DEFAULT_LEVEL) -> tuple[float, float, float]:
+        """Return the lower end, the median and the upper end of a quantity."""
+        low, middle, high = np.quantile(self.draws[name], [(1 - level) / 2, 0.5, (1 + level) / 2])
+        return float(low), float(middle), float(high)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Plan(Answer):
+    """An answer that is a plan: the runs that meet what was given, the cheapest first. Made by `forecast.plan`.
+
+    Parameters
+    ----------
+    constraints : mapping of str to float
+        What was given, in the units of a plan.
+    plans : tuple of PlannedRun
+    binds : str
+        What of that which was given decides.
+    notes : tuple of str
+        What a reader must know: a free choice, memory that does not do.
+    """
+
+    constraints: Mapping[str, float]
+    plans: tuple[PlannedRun, ...]
+    binds: str
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def sentence(self) -> str:
+        """The plan in one plain sentence."""
+        first = self.plans[0]
+
+        def said(name: str, unit: str) -> str:
+            return _cell(*first.interval(name), unit).replace("(", "(90 %: ")
+
+        chances = [
+            f"{percent(chance)} likely {what}"
+            for chance, what in ((first.over_budget, "to cost more than the budget"), (first.late, "to take longer"))
+            if chance is not None
+        ]
+        trained = f"{_counted(first.interval('size')[1])} parameters on {_counted(first.interval('tokens')[1])} tokens"
+        return (
+            f"{first.cards:,} rented {self.called(first.device)} train {trained} "
+            f"({amount(first.interval('work')[1], 'FLOP')}) to a loss of {said('loss', 'nat/token')} in "
+            f"{said('duration', 'day')} for {said('cost', 'USD')}"
+            f"{': ' + ' and '.join(chances) if chances else ''}."
+        )
+
+    def called(self, device: str) -> str:
+        """Return how a device is called."""
+        return str(self.run.labels.get(device, device))
+
+    def rows(self, level: float = DEFAULT_LEVEL) -> Iterator[list[str]]:
+        """Yield the lines of the plans side by side: what it is, and its median and interval in each."""
+        yield ["device", *(self.called(each.device) for each in self.plans)]
+        yield ["cards", *(f"{each.cards:,}" for each in self.plans)]
+        for name, label, unit in LINES:
+            yield [label, *(_cell(*each.interval(name, level), unit) for each in self.plans)]
+        over, late = ([each.over_budget for each in self.plans], [each.late for each in self.plans])
+        for label, chances in (("chance to cost more", over), ("chance to take longer", late)):
+            if None not in chances:
+                yield [label, *(percent(chance) for chance in chances if chance is not None)]
+
+    def to_record(self, level: float = DEFAULT_LEVEL) -> dict[str, Any]:
+        """Return it as plain data, with exact numbers."""
+        low, high = f"p{50 * (1 - level):02.0f}", f"p{50 * (1 + level):02.0f}"
+        return {
+            "sentence": self.sentence,
+            "given": dict(self.constraints),
+            "binds": self.binds,
+            "notes": list(self.notes),
+            "plans": [
+                {
+                    "name": each.name, "device": each.device, "cards": each.cards,
+                    **{n: {"unit": unit, **dict(zip((low, "p50", high), each.interval(n, level), strict=True))}
+                       for n, _, unit in LINES},
+                    "over_budget": each.over_budget, "late": each.late,
+                }
+                for each in self.plans
+            ],
+        }  # fmt: skip
+
+
+def plan(
+    *,
+    budget: float | str | None = None,
+    compute: float | str | None = None,
+    loss: float | str | None = None,
+    size: float | str | None = None,
+    tokens: float | str | None = None,
+    days: float | str | None = None,
+    by: str | float | None = None,
+    cards: float | str | None = None,
+    power: float | str | None = None,
+    device: str = "",
+    risk: float = 0.2,
+    scenario: str = "",
+    with_: Mapping[str, object] | None = None,
+    draws: int = 2048,
+    seed: int = 0,
+) -> Plan:
+    """Plan a training run: what is given settles what is left open.
+
+    One of the first five says how much is trained, one of the others how fast; each may be a number in its unit or a
+    text with one. Where nothing says how fast, a run takes 90 days. `cards` and `days` together say how much, too.
+    What is given besides is held against the plan: how likely is it to cost or last more?
+
+    Parameters
+    ----------
+    budget, compute, loss, size, tokens : float or str, optional
+        USD, FLOP, nat/token, parameters, tokens: ``"20M USD"``. The work that a budget or a number of days allows is
+        what it does not exceed but with the probability `risk`. Without `size` or `tokens` the law says which model is
+        best for the compute; with one of them and `loss` or compute the other follows.
+    days, by, cards, power : float or str, optional
+        How long it may take, or the date by which it is to be done, from the scenario's start on; devices; MW.
+    device : str
+        The device; by default the one on which the run is cheapest.
+    risk : float
+    scenario : str
+        By default the one that plans (`ScenarioSpec.plans`). It has a choice ``device``, the quantities ``work`` and
+        ``chips`` that are set, ``size``, ``tokens``, ``loss`` (a law with published parameters), ``duration``,
+        ``cost``, ``energy``, ``carbon``, ``site_power`` and ``filled``, and opens with a ranking of devices.
+    with_ : mapping, optional
+        Other settings of the scenario: ``{"rent": "2 USD/hour"}``.
+    draws, seed : int
+
+    Returns
+    -------
+    Plan
+        An `Answer`; ``plans`` has the cheapest run, the fastest, and that of a smaller model of the same loss.
+
+    Raises
+    ------
+    UsageError, UnknownNameError
+        If nothing says how much, a number is none, or no plan is possible.
+
+    Examples
+    --------
+    >>> import forecast
+    >>> plan = forecast.plan(budget="20M USD", days=120, draws=256)
+    >>> plan.plans[0].name, plan.plans[0].over_budget <= 0.2, plan.binds
+    ('cheapest', True, 'budget')
+    """
+    stated = {"budget": budget, "compute": compute, "loss": loss, "size": size, "tokens": tokens, "days": days,
+              "cards": cards, "power": power}  # fmt: skip
+    if not 0 < risk < 1:
+        raise UsageError(f"plan: risk: expected a share between 0 and 1, got {risk:g}")
+    base = Scenario.load(scenario or _planning_scenario())
+    given = {name: _number(name, value) for name, value in stated.items() if value is not None}
+    if by is not None:
+        given["days"] = min(given.get("days", math.inf), _days_until(by, base))
+    if not any(name in given for name in _HOW_MUCH) and not {"cards", "days"} <= set(given):
+        raise UsageError(
+            "plan: two things are open: say how much (--budget, --compute, --loss, --size or --tokens), or how fast "
+            "with both --cards and --days"
+        )
+    planner = _Planner(base, given, device, risk, dict(with_ or {}), {"draws": draws, "seed": seed})
+    planner.device, work, n_cards, binds = planner.solve()
+    size_ = planner.best_size(work)
+    cards_ = max(1, math.ceil(n_cards - _SAME))
+    settings = {**planner.settings, "work": f"{work!r} FLOP", "chips": cards_, "size": f"{size_!r} param"}
+    plans = tuple(planner.plans(cards_, work, size_))
+    notes = []
+    if not any(name in given for name in _HOW_FAST):
+        notes.append(
+            f"how fast was left open: {DEFAULT_DAYS:g} days are a free choice (--days, --by, --cards, --power)"
+        )
+    if (full := float(np.median(plans[0].draws["filled"]))) > 1:
+        notes.append(
+            f"the model's state fills the memory of its cards {full:.3g} times: it takes at least "
+            f"{math.ceil(full * cards_):,} of them"
+        )
+    options = {"with_": settings, "draws": draws, "seed": seed}
+    question = base.opens or next(iter(base.rankings))
+    made = Plan.to(
+        question={}, options=options, base=base, name=question, cache=planner.cache, constraints=given, plans=plans,
+        binds=binds, notes=tuple(notes),
+    )  # fmt: skip
+    assert isinstance(made, Plan)
+    return made
+
+
+def _planning_scenario() -> str:
+    found = [each.full_name for each in get_registry().records("scenario") if getattr(each.spec, "plans", False)]
+    if len(found) != 1:
+        which = f"several: {', '.join(found)}" if found else "none"
+        raise UsageError(f"plan: expected one scenario that plans, got {which}; name it with scenario=")
+    return found[0]
+
+
+def _number(name: str, value: float | str) -> float:
+    """Return what was given, in its unit."""
+    unit, where = GIVEN_UNITS[name], f"plan: {name}"
+    expected = f"{where}: expected a number{f' of {unit}' if unit else ''}, got '{printable(value, 40)}'"
+    measured = parse_measured(value) if isinstance(value, str) else None
+    try:
+        number = float(units.convert(*measured, unit, where=where)) if measured else parse_set_number(name, value)
+    except UnitError:
+        raise
+    except UsageError:
+        raise UsageError(expected) from None
+    if name == "cards" and not 1 <= number <= _MAX_CARDS:
+        raise UsageError(f"{where}: expected from 1 to {_MAX_CARDS:,}, got {number:g}")
+    if number <= 0:
+        raise UsageError(f"{where}: expected more than 0, got {number:g}")
+    return number
+
+
+def _days_until(by: str | float, base: Scenario) -> float:
+    """Return the days from the start of the scenario to a date."""
+    date, start = (float(by) if is_real(by) else float(decimal_year([str(by)])[0])), float(base.start or 0)
+    if date <= start:
+        raise UsageError(f"plan: by: {printable(by, 40)} is past: prices are those of {start:g}")
+    return (date - start) * 365.25
+
+
+class _Planner:
+    """What the scenario says of each device at some number of cards, and the search for what is open."""
+
+    def __init__(
+        self, base: Scenario, given: Mapping[str, float], device: str, risk: float, settings: dict[str, Any],
+        options: Mapping[str, int],
+    ) -> None:  # fmt: skip
+        self.base, self.given, self.risk, self.settings, self.options = base, given, risk, settings, options
+        self.cache = RunCache(SHARED_BYTES)
+        kind = base.quantities["loss"]
+        assert isinstance(kind, LawRef)
+        from forecast.laws import law
+
+        name, _, published = str(kind.law).partition("@")
+        self.fit = law(name).published(published)
+        known = base.choices["device"].values
+        if device and device not in known:
+            raise UnknownNameError("device", device, known, where="plan")
+        self.device = device
+
+    def worlds(self, cards: float, work: float, **settings: object) -> dict[str, dict[str, Array]]:
+        """Return the quantities of a run on so many cards, by device: work is what they follow."""
+        told = {**self.settings, "chips": cards, "work": f"{work!r} FLOP", **settings}
+        run = run_scenario(self.base, with_=told, keep=self.options["draws"], cache=self.cache, **self.options)
+        devices = run.choices["device"].values
+        out: dict[str, dict[str, Array]] = {name: {} for name in devices}
+        for name, _, unit in LINES:
+            array = run.worlds[name]
+            values = array.isel(time=-1) if "time" in array.dims else array
+            for each in devices:
+                own = values.sel(device=each) if "device" in values.dims else values
+                told_in = str(array.attrs.get("units", array.attrs.get("unit", unit)))
+                out[each][name] = np.atleast_1d(units.convert(np.asarray(own.values), told_in, unit, where=name))
+        return out
+
+    def solve(self) -> tuple[str, float, float, str]:
+        """Return the device, the work, the number of cards, and what decides: most work, or least cost for the same."""
+        known = (self.device,) if self.device else self.base.choices["device"].values
+        return max(map(self._solve, known), key=lambda found: (found[1], -found[-1]))[:-1]
+
+    def _solve(self, device: str) -> tuple[str, float, float, str, float]:
+        """Return the same of one device, and what it costs."""
+        given, cards, work = self.given, self.given.get("cards", _FIRST_CARDS), self._wanted() or _FIRST_WORK
+        for _ in range(_MAX_ROUNDS):
+            size = self.best_size(work)
+            each = self.worlds(cards, work, size=f"{size!r} param", device=device)[device]
+            unit_cost, unit_days = (self._at_risk(each[name] / work) for name in ("cost", "duration"))
+            before, (work, binds) = work, self._work(unit_cost, unit_days)
+            wanted = cards
+            if "cards" not in given:
+                # what takes so long on so many: links cost more on more of them, which is why this is repeated
+                wanted = cards * work * unit_days / given.get("days", DEFAULT_DAYS)
+                if "power" in given and "days" not in given:
+                    wanted = cards * given["power"] / float(np.median(each["site_power"]))
+            wanted = max(wanted, 1.0)
+            if max(abs(wanted / cards - 1), abs(work / before - 1)) < _SAME:
+                return device, work, wanted, binds, unit_cost
+            cards = wanted
+        raise UsageError("plan: no number of cards does it in time: what links cost grows as fast as what they add")
+
+    def _at_risk(self, draws: Array) -> float:
+        return float(np.quantile(draws, 1 - self.risk))
+
+    def _work(self, unit_cost: float, unit_days: float) -> tuple[float, str]:
+        """Return the work that is wanted or allowed, and what decides."""
+        given = self.given
+        wanted = self._wanted()
+        if wanted is not None:
+            return wanted, next(name for name in ("compute", "loss", "size", "tokens") if name in given)
+        allowed = {"budget": given["budget"] / unit_cost} if "budget" in given else {}
+        if {"cards", "days"} <= set(given):
+            allowed["days"] = given["days"] / unit_days
+        binds = min(allowed, key=lambda name: allowed[name])
+        return allowed[binds], binds
+
+    @cached_property
+    def _compute_per_size(self) -> Array:
+        """The best size at each of a grid of compute, as rows of both."""
+        compute = np.geomspace(1e15, 1e32, 69)
+        found, _ = best_splits(self.fit, self.fit.values, price_of(self.fit, "6*N*D"), compute)
+        return np.array([compute, found["N"]])
+
+    def _wanted(self) -> float | None:
+        """Return the work that what is wanted takes; None where nothing is."""
+        given = self.given
+        if "compute" in given:
+            return given["compute"]
+        if "size" in given and "tokens" in given:
+            return 6 * given["size"] * given["tokens"]
+        fixed = next((name for name in ("size", "tokens") if name in given), "")
+        if "loss" in given:
+            if not fixed:
+                return self._inverted(given["loss"], "compute")
+            own, other = ("N", "D") if fixed == "size" else ("D", "N")
+            return 6 * given[fixed] * self._inverted(given["loss"], other, **{own: given[fixed]})
+        if not fixed or "budget" in given or {"cards", "days"} <= set(given):
+            return None
+        compute, sizes = np.log(self._compute_per_size)
+        along = sizes if fixed == "size" else compute - sizes - math.log(6)
+        return float(np.exp(np.interp(math.log(given[fixed]), along, compute)))
+
+    def _inverted(self, loss: float, of: str, **variables: Any) -> float:
+        found = self.fit.invert(y=loss, solve_for=of, draws=_LEAST_DRAWS, **variables)
+        value = float(found[of])
+        if not math.isfinite(value) or value <= 0:
+            raise UsageError(f"plan: loss: no {of} gives {loss:g}: the law of {self.fit.name} ends above it")
+        return value
+
+    def best_size(self, work: float) -> float:
+        """Return the size of the model: that which is given or follows, else the one that the law says is best."""
+        if "size" in self.given:
+            return self.given["size"]
+        if "tokens" in self.given:
+            return work / (6 * self.given["tokens"])
+        return float(self.fit.allocate(work, draws=_LEAST_DRAWS)["N"])
+
+    def plans(self, cards: int, work: float, size: float) -> Iterator[PlannedRun]:
+        """Yield the cheapest run, the fastest where that is another, and one of a smaller model of the same loss."""
+        per = self.worlds(cards, work, size=f"{size!r} param")
+        made = partial(self._planned, cards)
+        own = self.device
+        yield made("cheapest" if self._wanted() or "budget" in self.given else "most compute", own, per[own])
+        if (fastest := min(per, key=lambda name: float(np.median(per[name]["duration"])))) != own:
+            yield made("fastest", fastest, per[fastest])
+        if self.given.keys() & {"size", "tokens"}:
+            return
+        # both at the fitted parameters: in a draw of them the best size is another
+        smaller = size / _SMALLER
+        loss = float(self.fit.predict(N=size, D=work / (6 * size))["median"])
+        tokens = float(self.fit.invert(y=loss, solve_for="D", N=smaller, draws=_LEAST_DRAWS)["D"])
+        if math.isfinite(tokens) and tokens > 0:
+            more = self.worlds(cards, 6 * smaller * tokens, size=f"{smaller!r} param")
+            yield made("smaller model", own, more[own])
+
+    def _planned(self, cards: int, name: str, device: str, draws: Mapping[str, Array]) -> PlannedRun:
+        budget, days = self.given.get("budget"), self.given.get("days")
+        return PlannedRun(
+            name=name, device=device, cards=cards, draws=draws,
+            over_budget=None if budget is None else float(np.mean(draws["cost"] > budget * (1 + 1e-9))),
+            late=None if days is None else float(np.mean(draws["duration"] > days * (1 + 1e-9))),
+        )  # fmt: skip
+
+
+def _counted(number: float) -> str:
+    """Say a count of parameters or tokens as the field does: 70B, 1.4T."""
+    for size, letter in ((1e15, "Q"), (1e12, "T"), (1e9, "B"), (1e6, "M")):
+        if number >= size * 0.9995:
+            return f"{number / size:.3g}{letter}"
+    return f"{number:,.0f}"
+
+
+def _cell(low: float, middle: float, high: float, unit: str) -> str:
+    if unit in ("param", "token"):
+        return _counted(middle)
+    if unit == "nat/token":
+        return f"{middle:.3g} ({low:.3g} to {high:.3g})" if low < high else f"{middle:.3g}"
+    said = amount(middle, unit)
+    return said if low == high else f"{said} ({' to '.join(amount_range(low, high, unit, middle))})"

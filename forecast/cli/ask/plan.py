@@ -1,0 +1,78 @@
+"""``forecast plan``: from money, time or a goal to a training run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from forecast.cli import render
+from forecast.cli.access_options import access_options
+from forecast.cli.ask.run import parse_key_values
+from forecast.cli.catalogue.listing import json_option
+from forecast.cli.level_option import level_option
+
+__all__ = ["plan"]
+
+_GIVEN = (
+    ("budget", "USD", "What it may cost."),
+    ("compute", "FLOP", "How much is computed."),
+    ("loss", "NATS", "The loss to reach."),
+    ("size", "PARAMETERS", "Of the model: 70B."),
+    ("tokens", "TOKENS", "To train on: 2T."),
+    ("days", "DAYS", "How long it may take."),
+    ("by", "DATE", "When it is to be done."),
+    ("cards", "N", "Devices."),
+    ("power", "MW", "Of the devices and their cooling."),
+)
+
+
+def _given_options(command: Any) -> Any:
+    for name, metavar, text in reversed(_GIVEN):
+        command = click.option(f"--{name}", metavar=metavar, help=text)(command)
+    return command
+
+
+@click.command()
+@_given_options
+@click.option("--device", default="", metavar="NAME", help="By default the one on which the run is cheapest.")
+@click.option("--risk", type=float, default=0.2, show_default=True, metavar="SHARE",
+              help="How likely the plan may exceed a budget or a number of days.")  # fmt: skip
+@click.option("--scenario", default="", metavar="NAME", help="By default the one that plans.")
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Of the scenario: rent='2 USD/hour'.")
+@click.option("--draws", type=int, default=2048, show_default=True, metavar="N", help="Joint samples.")
+@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Equal seeds give equal numbers.")
+@click.option("--report", metavar="FILE.html", help="Write a page of the cheapest run.")
+@level_option("Of the intervals.")
+@access_options
+@json_option
+def plan(level: float, as_json: bool, report: str | None, settings: tuple[str, ...], **given: Any) -> None:
+    """Plan a training run: say how much (one of --budget, --compute, --loss, --size, --tokens) and how fast.
+
+    What is given settles what is left open: the model, the cards, the days, the cost. Side by side stand the cheapest
+    device, the fastest, and a smaller model that reaches the same loss. Numbers may have units: 20M USD, 70B, 2T.
+
+    \b
+    forecast plan --budget "20M USD" --by 2027-06
+    forecast plan --loss 1.9 --cards 4096
+    forecast plan --size 70B --tokens 2T --days 60
+    """  # noqa: D301 - click reads the \b as "do not rewrap"
+    from forecast.api.training_plan import plan as make
+
+    made = make(with_=parse_key_values(settings, "--set"), **given)
+
+    def text() -> None:
+        render.write_headline(made.sentence)
+        render.write()
+        render.write_table(["", *(each.name for each in made.plans)], made.rows(level))
+        render.write()
+        render.write(f"Decided by: {made.binds}. Medians, with their {level:.0%} intervals.".replace("%", " %"))
+        for note in made.notes:
+            render.write(f"{note[:1].upper()}{note[1:]}.")
+
+    if report is not None:
+        made.report(report)
+    render.emit(
+        made.to_record(level), json=as_json, text=text, warnings=[str(each) for each in made.run.warnings],
+        provenance={**render.provenance(), **made.run.provenance},
+    )  # fmt: skip

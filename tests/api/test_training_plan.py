@@ -1,0 +1,127 @@
+"""A plan of a training run: what is given settles what is left open, whichever end one begins at."""
+
+import math
+
+import numpy as np
+import pytest
+
+import forecast
+from forecast.errors import UnitError, UnknownNameError, UsageError
+from tests.toolkit import command
+
+FEW = {"draws": 256}
+
+
+def medians(plan, place=0):
+    return {name: plan.plans[place].interval(name)[1] for name in plan.plans[place].draws}
+
+
+def test_a_budget_buys_what_it_does_not_exceed():
+    plan = forecast.plan(budget="20M USD", days=120, **FEW)
+    first, found = plan.plans[0], medians(plan)
+    assert (first.name, plan.binds, first.over_budget, first.late) == (
+        "cheapest", "budget", pytest.approx(0.2, abs=0.05), pytest.approx(0.2, abs=0.05),
+    )  # fmt: skip
+    assert found["work"] == pytest.approx(6 * found["size"] * found["tokens"], rel=1e-9)
+    assert np.quantile(first.draws["cost"], 0.8) == pytest.approx(20e6, rel=0.03)
+    best = forecast.law("scaling/chinchilla").published("besiroglu2024-mle").allocate(found["work"], draws=100)
+    assert found["size"] == pytest.approx(float(best["N"]), rel=1e-9)
+    # a law that knows nothing of cards; a scenario that knows nothing of the law: both agree with the run behind it
+    run = plan.run
+    assert plan.sentence.startswith(f"{first.cards:,} rented H100 SXM5 train ")
+    assert float(run.worlds["chips"].max()) == first.cards
+    with pytest.raises(UsageError, match="days: expected more than 0"):
+        forecast.plan(budget=1e6, days=0)
+
+
+def test_it_may_be_begun_at_any_end():
+    money = forecast.plan(budget="5M USD", days=100, **FEW)
+    found, cards = medians(money), money.plans[0].cards
+    for given in ({"compute": found["work"]}, {"size": found["size"], "tokens": found["tokens"]}):
+        again = medians(forecast.plan(**given, cards=cards, **FEW))
+        assert {k: again[k] for k in ("cost", "duration", "energy")} == pytest.approx(
+            {k: found[k] for k in ("cost", "duration", "energy")}, rel=1e-6
+        )
+    in_time = forecast.plan(cards=cards, days=100, device=money.plans[0].device, **FEW)
+    assert medians(in_time)["work"] == pytest.approx(found["work"], rel=0.02)
+    assert in_time.binds == "days"
+    power = medians(forecast.plan(compute=found["work"], power=found["site_power"], **FEW))
+    assert power["duration"] == pytest.approx(found["duration"], rel=0.02)
+
+
+def test_a_loss_is_reached_at_the_fitted_parameters_and_a_smaller_model_takes_more():
+    plan = forecast.plan(loss=1.95, cards=4096, **FEW)
+    fit = forecast.law("scaling/chinchilla").published("besiroglu2024-mle")
+    best, smaller = medians(plan), medians(plan, -1)
+    for each in (best, smaller):
+        reached = float(fit.predict(N=each["size"], D=each["tokens"])["median"])
+        assert reached == pytest.approx(1.95, rel=1e-6)
+    assert plan.plans[-1].name == "smaller model"
+    assert smaller["size"] == pytest.approx(best["size"] / 2)
+    assert smaller["work"] > best["work"]
+    assert smaller["cost"] > best["cost"]
+
+
+def test_what_was_left_open_and_what_does_not_fit_is_said():
+    assert "90 days are a free choice" in forecast.plan(compute=1e23, **FEW).notes[0]
+    crowded = forecast.plan(size="400B", tokens="1B", cards=8, **FEW)
+    need = medians(crowded)["filled"] * 8
+    assert f"at least {math.ceil(need):,} of them" in crowded.notes[0]
+    dear = forecast.plan(compute=1e25, budget="1M USD", cards=1024, **FEW)
+    assert (dear.binds, dear.plans[0].over_budget) == ("compute", 1.0)
+    assert "over 99 % likely to cost more than the budget" in dear.sentence
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "match"),
+    [
+        ({}, UsageError, "two things are open"),
+        ({"days": 30}, UsageError, "two things are open"),
+        ({"budget": "1e6EUR"}, UsageError, "budget: expected a number of USD, got '1e6EUR'"),
+        ({"budget": "20 kWh"}, UnitError, "plan: budget"),
+        ({"budget": -1}, UsageError, "budget: expected more than 0"),
+        ({"budget": True}, UsageError, "budget: expected a number of USD"),
+        ({"cards": 1e9, "budget": 1e6}, UsageError, "cards: expected from 1 to 10,000,000"),
+        ({"budget": 1e6, "by": "2020-01-01"}, UsageError, "2020-01-01 is past"),
+        ({"loss": 1.5}, UsageError, "no compute gives 1.5"),
+        ({"budget": 1e6, "device": "h100"}, UnknownNameError, "unknown device 'h100'"),
+        ({"budget": 1e6, "risk": 1.5}, UsageError, "risk: expected a share"),
+        ({"budget": 1e6, "with_": {"rnt": 2}}, UsageError, "rnt"),
+    ],
+)
+def test_what_is_no_plan_is_one_sentence(given, error, match):
+    with pytest.raises(error, match=match):
+        forecast.plan(**given, **FEW)
+
+
+@pytest.mark.parametrize(
+    ("given", "known"),
+    [
+        # hours, cards and models: datasets/training-runs-2026; 433 MWh: Luccioni et al. 2022, arXiv:2211.02001
+        ({"size": 176e9, "tokens": 366e9, "cards": 384, "device": "a100-sxm4-80gb"},
+         {"duration": 2808 / 24, "energy": 433}),
+        # 2.664M hours of pre-training on 2,048 H800: DeepSeek-AI 2024, arXiv:2412.19437, table 1
+        ({"size": 37e9, "tokens": 14.8e12, "cards": 2048, "device": "h100-sxm5"},
+         {"duration": 2.664e6 / 2048 / 24, "cost": 5.328e6}),
+    ],
+)  # fmt: skip
+def test_runs_that_are_known_lie_in_its_intervals(given, known):
+    first = forecast.plan(**given).plans[0]
+    for name, value in known.items():
+        low, _, high = first.interval(name)
+        assert low <= value <= high <= 4 * low
+
+
+def test_the_command_tells_it_on_a_screen_and_as_data(capsys, tmp_path):
+    page = tmp_path / "plan.html"
+    words = ["--budget", "20M USD", "--by", "2027-06", "--draws", "256", "--report", str(page)]
+    told = command("plan")(capsys, *words)
+    assert "cheapest" in told.out
+    assert "chance to cost more" in told.out
+    assert "Decided by: budget." in told.out
+    assert page.read_text().count("<html") == 1
+    found = command("plan")(capsys, *words[:-2], "--json").json["result"]
+    assert found["plans"][0]["name"] == "cheapest"
+    assert found["sentence"] in " ".join(told.out.split())
+    refused = command("plan")(capsys, "--days", "30")
+    assert (refused.code, "plan: two things are open" in refused.err) == (2, True)
