@@ -41,6 +41,7 @@ __all__ = [
     "in_words",
     "quantity_name",
     "read_question",
+    "rival_line",
     "world_quantity",
 ]
 
@@ -201,6 +202,24 @@ def world_quantity(text: str) -> QuantitySpec | None:
     return spec
 
 
+def rival_line(text: str) -> str:
+    """Say which rival of a quantity of the world is asked by a name that is no quantity's; empty for none.
+
+    Examples
+    --------
+    >>> rival_line("training-compute@exponential")
+    'training-compute@exponential is another forecast of largest-run: one exponential through the records, no limits.'
+    """
+    for part in _WORD.finditer(text) if _find_file(text, 0) is None else ():
+        record, rival = _quantity_and_rival(part["name"] or "/")
+        if record is not None and rival:
+            spec = record.spec
+            assert isinstance(spec, QuantitySpec)
+            differs = next(each.differs for each in spec.rivals if each.name == rival)
+            return f"{part['name']} is another forecast of {spec.name}: {differs}."
+    return ""
+
+
 def every_shape() -> tuple[str, ...]:
     """Return the shapes whose forecasts of other series have a record."""
     from forecast.models.shapes.track_record import of_shape
@@ -323,8 +342,9 @@ class _Names:
         if name in TIME_NAMES or name in SCENARIO_FUNCTIONS or name == "pi":
             return name
         registry = get_registry()
-        if (quantity := _world_record(name) or (None if self._within else _forecast_by(name))) is not None:
-            return self.of_the_world(quantity, name)
+        quantity, rival = _quantity_and_rival(name, doors=not self._within)
+        if quantity is not None:
+            return self.of_the_world(quantity, name, rival)
         bare, at, shape = name.partition("@")
         if (model := _find_or_none("model", bare)) is not None:
             mine = quantity_name(name.partition("/")[2] or name)
@@ -341,7 +361,7 @@ class _Names:
             return self.of_scenario(scenario.full_name, head, of)
         return None
 
-    def of_the_world(self, record: Record, name: str) -> str:
+    def of_the_world(self, record: Record, name: str, rival: str = "") -> str:
         """Return the name in the formula of a quantity of the world: its house's forecast, or the rival asked for."""
         spec = record.spec
         assert isinstance(spec, QuantitySpec)
@@ -351,9 +371,8 @@ class _Names:
         chosen: QuantitySpec | RivalForecast = spec
         if not self._within:
             self.world[full] = spec
-            chosen = next((each for each in spec.rivals if each.name == self.rival), spec)
-        if isinstance(chosen, RivalForecast):
-            self.rival_used = True
+            chosen = next((each for each in spec.rivals if each.name == (self.rival or rival)), spec)
+            self.rival_used = self.rival_used or (chosen is not spec and bool(self.rival))
         if not chosen.forecast:
             raise UsageError(f"ask: nothing here forecasts '{name}' ({spec.title}): forecast quantities show {name}")
         outer, self._settings = self._settings, chosen.settings
@@ -468,23 +487,31 @@ def _limits_of(spec: QuantitySpec) -> dict[str, str]:
 
 
 def _world_record(name: str) -> Record | None:
-    """Return the quantity of the world that a name without its plugin stands for, its own or that of a model for it."""
+    """Return the quantity of the world that a name stands for: its own, or that of a door to it."""
+    return _quantity_and_rival(name)[0]
+
+
+def _quantity_and_rival(name: str, *, doors: bool = True) -> tuple[Record | None, str]:
+    """Return the quantity of the world that a name without its plugin asks for, and the rival that it asks for.
+
+    A quantity is asked by its name and, with `doors`, by what forecasts it and by names that are read as it, and a
+    rival by its forecast.
+    """
     if "/" in name:
-        return None
-    if (found := _find_or_none("quantity", name)) is not None:
-        return found
-    for record in get_registry().records("quantity"):
-        if isinstance(record.spec, QuantitySpec) and name in record.spec.also:
-            return record
-    return None
-
-
-def _forecast_by(door: str) -> Record | None:
-    """Return the quantity of the world that a quantity of a scenario forecasts: it is asked by either name."""
-    for record in get_registry().records("quantity"):
-        if isinstance(record.spec, QuantitySpec) and record.spec.forecast == door and not record.spec.settings:
-            return record if "." in door else None
-    return None
+        return None, ""
+    if (found := _find_or_none("quantity", name)) is not None or not doors:
+        return found, ""
+    records = [(each, each.spec) for each in get_registry().records("quantity")]
+    for record, spec in records:
+        assert isinstance(spec, QuantitySpec)
+        if name in spec.also or (name == spec.forecast and not spec.settings and "." in name):
+            return record, ""
+    for record, spec in records:
+        assert isinstance(spec, QuantitySpec)
+        rivals = [each.name for each in spec.rivals if each.forecast == name and not each.settings]
+        if rivals and ("." in name or "@" in name):
+            return record, rivals[0]
+    return None, ""
 
 
 def _choice_record(stated: Any) -> dict[str, Any]:

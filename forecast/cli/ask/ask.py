@@ -72,6 +72,7 @@ def ask(
         every_shape,
         in_words,
         read_question,
+        rival_line,
         world_quantity,
     )
     from forecast.scenarios.question_words import readings
@@ -84,6 +85,8 @@ def ask(
             return
         text, at = found[0].text, at or ([found[0].at] if found[0].at else [])
         options["read_as"] = f"Read as: {found[0].line}"
+    if line := rival_line(text):
+        options["read_as"] = line
     reading |= {"reduce": rule} if rule else {}
     series = {"x": x, "where": parse_conditions(where), "reading": {k: _one_text(v) for k, v in reading.items()}}
     series |= bounds
