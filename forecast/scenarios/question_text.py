@@ -382,6 +382,13 @@ class _Names:
         self._within.pop()
         self._settings = outer
         alone = isinstance(root := parse_expression(formula, where=f"quantity '{full}'").root, Name)
+        if (
+            spec.keeps
+            and not self._published
+            and isinstance(root, Name)
+            and "model" in self.quantities.get(root.name, ())
+        ):
+            self.quantities[root.name]["keeps"] = spec.keeps
         bounds = {} if self._published else _limits_of(spec)  # a publication is told as it was published
         self._published = published or self._published
         if not alone or bounds or isinstance(chosen, RivalForecast):  # what has a unit of its own is told in its

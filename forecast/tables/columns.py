@@ -445,7 +445,12 @@ def described_cells(table: RawTable, fields: Iterable[Field]) -> RawTable:
             if dates.dtype.kind == "M":
                 found[each.name] = ["" if np.isnat(date) else str(date)[:10] for date in dates]
         elif each.type in ("number", "integer"):
-            numbers, unit = read.numeric(each.name), read.units.get(each.name, "")
+            try:
+                numbers, unit = read.numeric(each.name), read.units.get(each.name, "")
+            except DataError:
+                if all(_is_spelt_as(each, cell) for cell in found[each.name]):  # in two ways
+                    raise
+                continue  # the description says which cell is none
             if unit and each.unit:
                 numbers = numbers * units.factor(unit, each.unit, where=f"{table.label}: {printable(each.name, 80)}")
             found[each.name] = ["" if np.isnan(number) else f"{number:.17g}" for number in numbers]

@@ -85,8 +85,8 @@ def ask(
             return
         text, at = found[0].text, at or ([found[0].at] if found[0].at else [])
         options["read_as"] = f"Read as: {found[0].line}"
-    if line := rival_line(text):
-        options["read_as"] = line
+    if as_rival := rival_line(text):
+        options["read_as"] = as_rival
     reading |= {"reduce": rule} if rule else {}
     series = {"x": x, "where": parse_conditions(where), "reading": {k: _one_text(v) for k, v in reading.items()}}
     series |= bounds
@@ -96,7 +96,7 @@ def ask(
     at = at or scenario.stated["questions"][QUESTION_NAME].get("dates", ())  # of which the answer is told, too
     rivals = [
         (each, partial(read_question, text, at=at, until=until, shapes=(), series=series, rival=each.name))
-        for each in (() if of is None or rival else of.rivals)
+        for each in (() if of is None or rival or as_rival else of.rivals)
     ]
     options |= {"rivals": rivals, "of": of if of is not None and of.name == text.strip() else None}
     project_and_write(ctx, scenario=scenario, at=(), settings=parse_key_values(settings, "--set"), sweep={}, **options)

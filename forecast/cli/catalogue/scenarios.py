@@ -14,7 +14,7 @@ from forecast.cli.access_options import access_options
 from forecast.cli.catalogue.listing import catalogue, json_option
 from forecast.contract.registry import Record
 from forecast.contract.specs import ScenarioSpec
-from forecast.errors import ForecastError, ScenarioError, printable
+from forecast.errors import ForecastError, ScenarioError, UsageError, printable
 
 __all__ = ["read_scenario", "scenarios"]
 
@@ -97,54 +97,96 @@ scenarios = catalogue("scenarios", "scenario", columns={}, describe=_scenario_de
 
 
 @scenarios.command("check")
-@click.argument("scenario", shell_complete=completion.complete_names("scenario", files=True))
+@click.argument("scenario", required=False, shell_complete=completion.complete_names("scenario", files=True))
+@click.option("--all", "everything", is_flag=True, help="Every scenario, and every quantity of the world against each.")
 @click.option("--draws", type=int, default=512, show_default=True, metavar="N", help="Joint samples.")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Equal seeds give equal numbers.")
 @access_options
 @json_option
 @click.pass_context
-def check_scenario(ctx: click.Context, scenario: str, draws: int, seed: int, as_json: bool) -> None:
-    """Hold the answers of SCENARIO to its data and to one another.
+def check_scenario(
+    ctx: click.Context, scenario: str | None, everything: bool, draws: int, seed: int, as_json: bool
+) -> None:
+    """Hold the answers of SCENARIO to its data and to one another; with --all, those of all to one another, too.
 
     A row called pooled lies between its rows; the forecast begins at the last observation; what the newest observation
     meets is so already; questions that ask for more come later; what has risen does not fall in the median; each lever
     moves an answer. Exits with 1 where a number breaks a rule. Of a rebuilt publication only the levers are held to it:
     it prints what was published.
 
+    --all also asks each quantity of the world by every door that scenarios have to it: they tell the same numbers, in
+    its bounds, not behind its last row; and what differs is a rival that says how.
+
     \b
     forecast scenarios check brain-parity
+    forecast scenarios check --all --draws 128
     """  # noqa: D301 - click reads the \b as "do not rewrap"
-    from forecast.conformance.answer_checks import RULES, find_breaches
+    from forecast.conformance.answer_checks import RULES
+    from forecast.conformance.door_checks import DOOR_RULES, door_breaches
+    from forecast.contract.registry import get_registry
+
+    if (scenario is None) is not everything:
+        raise UsageError("scenarios check: expected the name of a scenario, or --all")
+    registry = get_registry()
+    checked = [
+        _check_one(name, draws, seed) for name in (registry.names("scenario") if scenario is None else [scenario])
+    ]
+    doors = registry.records("quantity") if everything else []
+    found = [(each.full_name, door_breaches(each.spec, draws=draws, seed=seed)) for each in doors]  # type: ignore[arg-type]
+    rules = [*RULES, *(DOOR_RULES if everything else ())]
+
+    def text() -> None:
+        for each in checked:
+            _tell(each, rules if not everything else [], quiet=everything)
+        for name, breaches in found:
+            for breach in breaches:
+                render.write(f"{breach.rule}: {printable(name, 60)}: {printable(breach.message, 400)}")
+        if everything and not any(each["breaches"] for each in checked) and not any(b for _, b in found):
+            render.write(f"{len(checked)} scenarios and {len(found)} quantities hold ({', '.join(rules)}).")
+
+    warned = [line for each in checked for line in each["failures"]]
+    plain = [{k: each[k] for k in ("scenario", "exempt", "breaches")} for each in checked]
+    quantities = [{"quantity": name, "breaches": [b.plain for b in breaches]} for name, breaches in found]
+    render.emit(
+        {"rules": rules, "scenarios": plain, "quantities": quantities} if everything else {**plain[0], "rules": rules},
+        json=as_json, text=text, warnings=warned,
+        provenance={**render.provenance(), **(checked[0]["provenance"] if not everything else {})},
+    )  # fmt: skip
+    if warned or any(each["breaches"] for each in checked) or any(b for _, b in found):
+        ctx.exit(1)
+
+
+def _check_one(name: str, draws: int, seed: int) -> dict[str, Any]:
+    """Return what breaks a rule in one scenario, what failed, and what it takes to repeat it."""
+    from forecast.conformance.answer_checks import find_breaches
     from forecast.conformance.lever_checks import lever_breaches
     from forecast.projection.engine import project
     from forecast.scenarios.scenario import Scenario
 
-    loaded = Scenario.load(scenario)
+    loaded = Scenario.load(name)
     exempt = "published_on" in loaded.stated
     run = None if exempt else project(loaded, draws=draws, seed=seed)
-    found = [
+    breaches = [
         *([] if run is None else find_breaches(run)),
         *lever_breaches(loaded, draws=min(draws, _LEVER_DRAWS), seed=seed),
     ]
-    result = {"scenario": loaded.name, "exempt": exempt, "rules": list(RULES), "breaches": [b.plain for b in found]}
+    return {
+        "scenario": loaded.name, "exempt": exempt, "breaches": [each.plain for each in breaches],
+        "failures": [] if run is None else run.failures, "provenance": {} if run is None else run.provenance,
+    }  # fmt: skip
 
-    def text() -> None:
-        if exempt:
-            text = "a rebuilt publication is exempt of all but its levers: it prints what was published"
-            render.write(f"{printable(loaded.name)}: {text}.")
-        elif not found:
-            render.write(f"{printable(loaded.name)}: holds ({', '.join(RULES)}).")
-        for each in found:
-            render.write(f"{each.rule}: {printable(each.question, 60)}: {printable(each.message, 400)}")
 
-    warned = [] if run is None else run.failures
-    shown = {} if run is None else run.provenance
-    render.emit(
-        result, json=as_json, text=text, warnings=warned,
-        provenance={**render.provenance(), **shown},
-    )  # fmt: skip
-    if found or warned:
-        ctx.exit(1)
+def _tell(checked: Mapping[str, Any], rules: list[str], *, quiet: bool) -> None:
+    """Write what was found in one scenario."""
+    name, found = printable(checked["scenario"]), checked["breaches"]
+    if checked["exempt"] and not quiet:
+        text = "a rebuilt publication is exempt of all but its levers: it prints what was published"
+        render.write(f"{name}: {text}.")
+    elif not found and not quiet:
+        render.write(f"{name}: holds ({', '.join(rules)}).")
+    for each in found:
+        prefix = f"{name}: " if quiet else ""
+        render.write(f"{prefix}{each['rule']}: {printable(each['question'], 60)}: {printable(each['message'], 400)}")
 
 
 @scenarios.command("new")

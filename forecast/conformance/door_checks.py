@@ -1,0 +1,137 @@
+"""One quantity, one forecast, whichever door: what is held between scenarios, and between ``run`` and ``ask``.
+
+- *doors*: what a quantity of a scenario forecasts for a quantity of the world is the same number in every scenario that
+  has it, and the number that ``forecast ask`` tells.
+- *bounds*: the forecast of a quantity, and each rival that is no rebuilt publication, lies within its bounds.
+- *record*: what keeps its best so far does not fall below its last row within the 90 % interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forecast import units
+from forecast.conformance.answer_checks import Breach
+from forecast.contract.registry import get_registry
+from forecast.contract.specs import QuantitySpec
+from forecast.errors import ForecastError, printable
+from forecast.projection.engine import project
+from forecast.projection.paths.run_cache import cache_of_process
+from forecast.projection.result import Projection
+from forecast.projection.result.observed_values import last_observation
+from forecast.report.words.number_text import amount
+from forecast.scenarios.question_text import read_question
+from forecast.scenarios.scenario import Scenario
+
+__all__ = ["DOOR_RULES", "door_breaches"]
+
+DOOR_RULES = ("doors", "bounds", "record")
+#: Dates at which doors are held to one another, where the forecast reaches them.
+DATES = (2030, 2040)
+#: Two orders of the same arithmetic, and two units.
+DOOR_RTOL = 1e-9
+
+Ends = NDArray[np.float64]
+
+
+def door_breaches(spec: QuantitySpec, *, draws: int = 256, seed: int = 0) -> list[Breach]:
+    """Return every number by which a quantity of the world contradicts itself.
+
+    Parameters
+    ----------
+    spec : QuantitySpec
+    draws, seed : int
+
+    Examples
+    --------
+    >>> from forecast.contract.registry import get_registry
+    >>> door_breaches(get_registry().find("quantity", "brain-power").spec, draws=64)
+    []
+    """
+    if not spec.forecast:
+        return []
+    try:
+        scenario = read_question(spec.name, shapes=())
+        house = _run(scenario, draws, seed)
+        own = _ends(house, spec)
+        found = [*_outside(spec, "its forecast", own), *_behind(house, spec, own)]
+        for door in (spec.forecast, *spec.also):
+            head, dot, quantity = door.partition(".")
+            if dot and not spec.settings and door.replace("-", "").replace(".", "").replace("_", "").isalnum():
+                found += _other(spec, door, own, _run(_of_door(head, quantity, scenario), draws, seed))
+        for rival in spec.rivals:
+            other = read_question(spec.name, shapes=(), rival=rival.name)
+            if any(key in each for each in other.stated["quantities"].values() for key in ("limit", "at_least")):
+                found += _outside(spec, f"the rival {rival.name}", _ends(_run(other, draws, seed), spec))
+    except ForecastError as error:
+        return [_breach("doors", spec, str(error))]
+    return found
+
+
+def _run(scenario: Scenario, draws: int, seed: int) -> Projection:
+    return project(scenario, draws=draws, seed=seed, cache=cache_of_process())
+
+
+def _of_door(head: str, quantity: str, like: Scenario) -> Scenario:
+    """Return the scenario that asks a quantity of another one for its value, as that scenario has it."""
+    full = get_registry().find("scenario", head).full_name
+    alias = head.replace("-", "_")
+    until = Scenario.load(full).until
+    asked = next(iter(like.stated["questions"].values()))["dates"]
+    dates = [date for date in asked if until is None or date <= until] or [until]
+    stated = {"use": {alias: full}, "questions": {"door": {"value": f"{alias}.{quantity}", "dates": dates}}}
+    return Scenario.from_dict({"title": f"{head}.{quantity}", **stated}, name="door", where="door")
+
+
+def _ends(run: Projection, spec: QuantitySpec) -> Ends:
+    """Return the quantiles of the answer at each date, (date, quantile), in the quantity's unit."""
+    told = [each.headline for answer in run.values for each in answer.at]
+    rows = [each.quantiles for each in told if each is not None and each.medians is None]
+    values = np.array(rows, dtype=float).reshape(-1, 5)
+    return np.asarray(units.convert(values, run.values[0].unit, spec.unit, where=f"quantity '{spec.name}'"))
+
+
+def _other(spec: QuantitySpec, door: str, own: Ends, run: Projection) -> Iterator[Breach]:
+    """Hold a quantity of a scenario to the forecast, but where a bound of the quantity decides."""
+    other = _ends(run, spec)
+    if (own == own[:1]).all():  # it does not change with time, however far either scenario goes
+        own, other = own[:1], other[:1]
+    low, high = (-np.inf if spec.floor is None else spec.floor), (np.inf if spec.ceiling is None else spec.ceiling)
+    own = own[: len(other)]
+    if not np.allclose(np.clip(other, low, high), np.clip(own, low, high), rtol=DOOR_RTOL, atol=0):
+        at = np.unravel_index(np.abs(np.log(np.abs(other / own))).argmax(), own.shape)
+        yield _breach(
+            "doors", spec, f"{door} says {_text(other[at], spec)} where the forecast says {_text(own[at], spec)}"
+        )
+
+
+def _outside(spec: QuantitySpec, what: str, ends: Ends) -> Iterator[Breach]:
+    low, high = (spec.floor if not spec.keeps else None), spec.ceiling
+    for bound, past, side in ((low, ends.min(initial=np.inf), "below"), (high, ends.max(initial=-np.inf), "above")):
+        if bound is not None and (
+            past < bound - abs(bound) * DOOR_RTOL if side == "below" else past > bound * (1 + DOOR_RTOL)
+        ):
+            yield _breach(
+                "bounds", spec, f"{what} reaches {_text(past, spec)}, {side} its bound of {_text(bound, spec)}"
+            )
+
+
+def _behind(run: Projection, spec: QuantitySpec, ends: Ends) -> Iterator[Breach]:
+    last = last_observation(run.values[0]) if spec.keeps == "frontier" else None
+    if last is not None:
+        value = float(units.convert(last.value, run.values[0].unit, spec.unit, where=spec.name))
+        if (lowest := float(ends[:, 0].min())) < value * (1 - 1e-3):
+            yield _breach(
+                "record", spec, f"its 5 % end, {_text(lowest, spec)}, lies behind its last row, {_text(value, spec)}"
+            )
+
+
+def _text(value: float, spec: QuantitySpec) -> str:
+    return amount(float(value), spec.unit)
+
+
+def _breach(rule: str, spec: QuantitySpec, message: str) -> Breach:
+    return Breach(rule=rule, question=spec.name, message=printable(message, 300))
