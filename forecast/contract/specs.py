@@ -567,12 +567,18 @@ class ScenarioSpec(Spec):
         `forecast.evaluation.whole.scenario_record`.
     plans : bool
         `forecast.plan` plans runs with it: see there for the names of its quantities.
+    synonyms : tuple of str
+        Words in which people ask for it, beside its title.
+    amounts : mapping of str to str
+        Which quantity an amount in such words sets, by its unit: ``{"USD": "budget"}``.
     """
 
     kind: ClassVar[str] = "scenario"
 
     path: str = text_field()
     plans: bool = False
+    synonyms: tuple[str, ...] = checked_field(tuple_of(is_text), "a tuple of text", default=())
+    amounts: Mapping[str, str] = checked_field(mapping_of(is_text), "a mapping of unit to name", default_factory=empty)
     ledger: str = text_field(default="")
     record: str = text_field(default="")
 

@@ -1,4 +1,4 @@
-"""A question in words, read as a line of ``forecast ask``: by the words that quantities have, and by units.
+"""A question in words, read as a line of ``forecast ask`` or ``run``: by the words that these have, and by units.
 
 No model of language: a quantity of the world has a title, a name and synonyms, and a question names the quantity with
 whose words it shares most, rare words counting more. Numbers with units say a level, or what a quantity is times; a
@@ -12,16 +12,18 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from forecast.contract.registry import get_registry
-from forecast.contract.specs import QuantitySpec
+from forecast.contract.specs import QuantitySpec, ScenarioSpec
 from forecast.errors import ForecastError
 
 __all__ = ["Reading", "readings"]
 
 #: How much of the rarity of a question's words a quantity must share to be meant, and how far the next must lie behind.
 CLEAR_SHARE, CLEAR_LEAD = 0.45, 1.15
+#: What shares less is about something else.
+LEAST_SHARE = 0.1
 _WORD_PATTERN = re.compile(r"[a-z0-9]+(?:/[a-z]+)?")
 _YEAR_PATTERN = re.compile(r"\b(?:(?P<end>end of )|(?:in|by|until|of|before|at) )?(?P<year>20[2-9]\d)\b")
 _MULTIPLES = {
@@ -67,20 +69,25 @@ class Reading:
     Parameters
     ----------
     text : str
-        A question of ``forecast ask``.
+        A question of ``forecast ask``, or the name of a scenario.
     at : str
         The date that it asks at; empty where it says none.
     clear : bool
         Whether the quantity stands out, so that the question can be answered as this.
+    setting : str, optional
+        Of a scenario: what is set in it, if anything is. None where it is no scenario.
     """
 
     text: str
     at: str = ""
     clear: bool = False
+    setting: str | None = None
 
     @property
     def line(self) -> str:
         """The command to copy."""
+        if self.setting is not None:
+            return f"forecast run {self.text}" + (f" --set {self.setting}" if self.setting else "")
         quoted = f'"{self.text}"' if " " in self.text else self.text
         return f"forecast ask {quoted}" + (f" --at {self.at}" if self.at else "")
 
@@ -106,13 +113,26 @@ def readings(question: str, most: int = 5) -> list[Reading]:
     dated = re.search(r"\bwhen\b|\bhow soon\b", text) is not None
     hinted = [unit for word in words if (unit := _UNIT_WORDS.get(word))]
     ranked = _ranked(words, [unit for _, unit in amounts], hinted, dated=dated)
-    out = []
-    formulas = ((_formula(spec, amounts, dated=dated, chance=_is_chance(text)), share) for spec, share in ranked)
-    found = [(formula, share) for formula, share in formulas if formula is not None][:most]
-    for place, (formula, share) in enumerate(found):
-        ahead = share / found[1][1] if len(found) > 1 else math.inf
-        out.append(Reading(text=formula, at=at, clear=place == 0 and share >= CLEAR_SHARE and ahead >= CLEAR_LEAD))
-    return out
+    found: list[tuple[Reading, float]] = []
+    for spec, share in ranked:
+        if isinstance(spec, ScenarioSpec):
+            found.append((Reading(text=spec.name, setting=_setting(spec, amounts)), share))
+        elif (formula := _formula(spec, amounts, dated=dated, chance=_is_chance(text))) is not None:
+            found.append((Reading(text=formula, at=at), share))
+    if found and found[0][0].setting is None:  # of a scenario the line is proposed
+        ahead = found[0][1] / found[1][1] if len(found) > 1 else math.inf
+        clear = found[0][1] >= CLEAR_SHARE and ahead >= CLEAR_LEAD
+        found[0] = (replace(found[0][0], clear=clear), found[0][1])
+    return [reading for reading, _ in found[:most]]
+
+
+def _setting(spec: ScenarioSpec, amounts: Sequence[tuple[str, str]]) -> str:
+    """Return what the first amount of a question sets in a scenario; empty for nothing."""
+    for number, unit in amounts:
+        for own, quantity in spec.amounts.items():
+            if unit and _same(unit, own):
+                return f'{quantity}="{number} {unit}"'
+    return ""
 
 
 def _is_chance(text: str) -> bool:
@@ -139,14 +159,26 @@ def _amounts(text: str) -> tuple[list[tuple[str, str]], list[str]]:
     def of_number(found: re.Match[str]) -> str:
         word = found["one"] or found["unit"] or ""
         unit = "USD" if found["dollar"] else _UNIT_WORDS.get(word) or _UNIT_WORDS.get(word.removesuffix("s"), "")
-        value = float((found["number"] or "1").replace(",", "")) * _MULTIPLES.get(found["multiple"] or "", 1.0)
         if found["one"] and not unit:
             return found[0]
-        amounts.append((f"{value:.12g}" if value < 1e6 else f"{value:g}".replace("e+0", "e").replace("e+", "e"), unit))
+        amounts.append((_as_typed((found["number"] or "1").replace(",", ""), found["multiple"] or ""), unit))
         return " " if unit else f" {word} "
 
     text = _WORK_PATTERN.sub(of_work, text)
     return amounts, _words(_AMOUNT_PATTERN.sub(of_number, text))
+
+
+def _as_typed(number: str, multiple: str) -> str:
+    """Return a number as one line has it, close to how it was typed: ``20M``, ``10e9``.
+
+    Examples
+    --------
+    >>> _as_typed("20", "m"), _as_typed("10", "billion"), _as_typed("1e29", "")
+    ('20M', '10e9', '1e29')
+    """
+    if multiple in ("k", "m", "b", "t"):
+        return number + {"k": "k"}.get(multiple, multiple.upper())
+    return f"{number}e{math.log10(_MULTIPLES[multiple]):.0f}" if multiple and "e" not in number else number
 
 
 def _words(text: str) -> list[str]:
@@ -169,13 +201,16 @@ def _stem(word: str) -> str:
 
 def _ranked(
     words: Sequence[str], level_units: Sequence[str], hinted: Sequence[str], *, dated: bool
-) -> list[tuple[QuantitySpec, float]]:
-    """Return the quantities that share words with a question, and how much of the rarity of its words each shares.
+) -> list[tuple[QuantitySpec | ScenarioSpec, float]]:
+    """Return the quantities and scenarios that share words with a question, and how much of the rarity of its words.
 
     Numbers have the units that are `level_units`; those that are `hinted` stand in it as words.
     """
-    records = (record.spec for record in get_registry().records("quantity"))
-    specs = [spec for spec in records if isinstance(spec, QuantitySpec) and spec.forecast]
+    records = (record.spec for kind in ("quantity", "scenario") for record in get_registry().records(kind))
+    specs = [
+        spec for spec in records
+        if (isinstance(spec, QuantitySpec) and spec.forecast) or (isinstance(spec, ScenarioSpec) and spec.synonyms)
+    ]  # fmt: skip
     phrases = {spec.name: [set(_words(text)) for text in _phrases(spec)] for spec in specs}
     counts = Counter(word for group in phrases.values() for word in set().union(*group))
     rarity = {word: math.log((1 + len(phrases)) / (0.5 + counts[word])) for word in {*words, *counts}}
@@ -188,12 +223,17 @@ def _ranked(
             size = sum(rarity[word] for word in phrase)
             best = max(best, shared / whole * (0.5 + 0.5 * shared / size) if whole and size else 0.0)
         if best > 0:
-            fit = 1.2 if any(_same(unit, spec.unit) for unit in hinted) else 1.0
-            found.append((spec, best * fit * _fit_of_units(spec, level_units, dated=dated)))
+            if isinstance(spec, QuantitySpec):
+                best *= 1.2 if any(_same(unit, spec.unit) for unit in hinted) else 1.0
+                best *= _fit_of_units(spec, level_units, dated=dated)
+            elif level_units:
+                best *= 1.5 if not dated and _setting(spec, [("1", unit) for unit in level_units]) else 0.5
+            if best >= LEAST_SHARE:
+                found.append((spec, best))
     return sorted(found, key=lambda pair: -pair[1])
 
 
-def _phrases(spec: QuantitySpec) -> Iterator[str]:
+def _phrases(spec: QuantitySpec | ScenarioSpec) -> Iterator[str]:
     yield from (spec.name.replace("-", " "), spec.title, *spec.synonyms)
 
 
@@ -236,6 +276,7 @@ def _formula(spec: QuantitySpec, amounts: Sequence[tuple[str, str]], *, dated: b
         level = levels[0] if level_units[0] else f"{levels[0]} {spec.unit}".strip()  # a bare number is in its unit
         return f"{spec.name} {'<=' if spec.unit == 'nm' else '>='} {level}" if dated or chance else spec.name
     if amounts and _is_factor(spec, level_units):
-        scaled = spec.name if amounts[0][0] == "1" else f"{spec.name} * {levels[0]}"
-        return f"{scaled} >= {levels[1]}" if len(amounts) == 2 else scaled
+        if len(amounts) == 2:
+            return f"{spec.name} * {levels[0]} >= {levels[1]}"
+        return spec.name if amounts[0][0] == "1" else f"{levels[0]} * {spec.name}"
     return None if dated else spec.name

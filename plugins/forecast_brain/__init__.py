@@ -102,9 +102,10 @@ def forecast_models() -> Iterator[ModelSpec]:
 @hookimpl
 def forecast_scenarios() -> Iterator[ScenarioSpec]:
     """Bring the founding question, how the estimate moved, and efficiency."""
+    words = {"brain-parity": ("when does a supercomputer match the brain", "computer as powerful as a human brain")}
     for name, title, reference in _BRAIN_SCENARIOS:
         path = str(HERE / "scenarios" / f"{name}.toml")
-        yield ScenarioSpec(name=name, title=title, path=path, reference=reference)
+        yield ScenarioSpec(name=name, title=title, path=path, reference=reference, synonyms=words.get(name, ()))
 
 
 @hookimpl

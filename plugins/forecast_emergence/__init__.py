@@ -55,9 +55,12 @@ _SCENARIOS = (
 @hookimpl
 def forecast_scenarios() -> Iterator[ScenarioSpec]:
     """Bring emergence, precision, quantisation and token-cost."""
+    words = {"precision": ("how many bits should I quantise to", "which precision fits my memory")}
     for name, title, reference in _SCENARIOS:
-        path = str(HERE / "scenarios" / f"{name}.toml")
-        yield ScenarioSpec(name=name, title=title, path=path, reference=reference)
+        yield ScenarioSpec(
+            name=name, title=title, path=str(HERE / "scenarios" / f"{name}.toml"), reference=reference,
+            synonyms=words.get(name, ()), amounts={"GB": "memory"} if name == "precision" else {},
+        )  # fmt: skip
 
 
 @hookimpl

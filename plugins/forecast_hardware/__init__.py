@@ -34,6 +34,19 @@ _METRICS = {
 }
 
 
+#: Words in which people ask for a scenario, and what an amount in them sets.
+_ASKED: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
+    "gpu-choice": (
+        ("which GPU should I buy", "best GPU to buy", "best graphics card for money", "which card for deep learning"),
+        {"USD": "budget"},
+    ),
+    "gpu-cluster": (
+        ("what does a training run cost to rent", "cost of FLOP", "cost of compute on rented GPUs"), {"FLOP": "work"},
+    ),
+    "gpu-limit": (("when do transistors stop shrinking", "end of Moore's law", "when does Moore's law end"), {}),
+}  # fmt: skip
+
+
 @hookimpl
 def forecast_laws() -> tuple[LawSpec, ...]:
     """Bring the laws of one device and of many."""
@@ -123,7 +136,11 @@ def forecast_scenarios() -> Iterator[ScenarioSpec]:
         ),
     ):
         path = str(HERE / "scenarios" / f"{name}.toml")
-        yield ScenarioSpec(name=name, title=title, path=path, reference=reference, plans=name == "gpu-cluster")
+        synonyms, amounts = _ASKED.get(name, ((), {}))
+        yield ScenarioSpec(
+            name=name, title=title, path=path, reference=reference, plans=name == "gpu-cluster", synonyms=synonyms,
+            amounts=amounts,
+        )  # fmt: skip
 
 
 @hookimpl

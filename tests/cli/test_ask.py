@@ -148,7 +148,7 @@ def test_a_question_in_words_proposes_lines_that_run(said):
     out = said("ask", *["when", "does", "a", "supercomputer", "match", "the", "brain"], "--json")
     assert out.code == 2
     lines = json.loads(out.out)["result"]["proposals"]
-    assert lines[0] == 'forecast ask "brain-parity.machine >= brain-parity.brain"'
+    assert lines[0] == "forecast run brain-parity"
     assert len(lines) <= 5
     assert said(*shlex.split(lines[0])[1:], *FEW).code == 0
     assert "nothing is about them" in said("ask", "xylophone quokka").out

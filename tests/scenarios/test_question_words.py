@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import forecast
 from forecast.errors import UsageError
 from forecast.scenarios.question_text import read_question
 from forecast.scenarios.question_words import readings
@@ -16,11 +17,11 @@ from tests.toolkit import command
         ("when will a training run reach 1e29 FLOP", 'ask "largest-run >= 1e29 FLOP"'),
         ("how big will the biggest training run be in 2030", "ask largest-run --at 2030"),
         ("what is the chance of a 1e28 FLOP run by 2028", 'ask "largest-run >= 1e28 FLOP" --at 2028'),
-        ("when does a training run cost 10 billion dollars", 'ask "run-cost >= 1e10 USD"'),
+        ("when does a training run cost 10 billion dollars", 'ask "run-cost >= 10e9 USD"'),
         ("how long do frontier training runs take", "ask run-duration"),
         ("when will the top supercomputer do 10 exaflops on LINPACK", 'ask "supercomputer-hpl >= 10 EFLOP/s"'),
         ("when will a GPU reach 1 PFLOP/s in FP32", 'ask "device-rate-fp32 >= 1 PFLOP/s"'),
-        ("how much compute does 20M USD buy", 'ask "rented-flop-per-dollar * 2e7 USD"'),
+        ("how much compute does 20M USD buy", 'ask "20M USD * rented-flop-per-dollar"'),
         ("when does capex of the big four pass 1 trillion a year", 'ask "capex >= 1e12 USD/year"'),
         ("when does a model reach 200 on the Epoch index", 'ask "capability-index >= 200"'),
         ("when can AI do a month of work", 'ask "horizon-50 >= 167 hour"'),
@@ -56,7 +57,27 @@ def test_every_line_that_is_proposed_can_be_read():
         "brains",
     ):
         for each in readings(question):
-            read_question(each.text, at=[each.at] if each.at else ())
+            if each.setting is not None:
+                assert each.text in forecast.scenario(each.text).name
+            else:
+                read_question(each.text, at=[each.at] if each.at else ())
+
+
+@pytest.mark.parametrize(
+    ("question", "line"),
+    [
+        ("which GPU should I buy", "run gpu-choice"),
+        ("best GPU for 2,000 dollars", 'run gpu-choice --set budget="2000 USD"'),
+        ("what does 1e24 FLOP cost", 'run gpu-cluster --set work="1e24 FLOP"'),
+        ("when does a supercomputer match the brain", "run brain-parity"),
+        ("when do transistors stop shrinking", "run gpu-limit"),
+        ("when does 1,000 dollars of GPU give a petaflop", 'ask "device-rate-per-dollar-fp32 * 1000 USD >= 1 PFLOP/s"'),
+    ],
+)
+def test_a_question_that_a_scenario_answers_is_proposed_as_its_run(question, line):
+    first = readings(question)[0]
+    assert first.line == f"forecast {line}"
+    assert not (first.setting is not None and first.clear)
 
 
 def test_what_is_clear_is_answered_and_says_how_it_was_read(capsys):

@@ -82,6 +82,7 @@ def scenarios() -> Iterator[ScenarioSpec]:
             title=title,
             path=str(HERE.parent / "scenarios" / f"{name}.toml"),
             record=str(HERE.parent / "scenarios" / "record" / f"{name}.csv") if name == "model-capability" else "",
+            synonyms=("what limits training runs", "what limits progress") if name == "model-limits" else (),
             reference="tables of datasets to 2026-09 (Epoch AI: CC-BY 4.0); limits after Sevilla et al. 2024 and "
             "Barnett & Besiroglu 2023; each number states its own",
         )
