@@ -7,6 +7,11 @@ __all__ = ["TABLES"]
 #: Name (of the folder), title, reference.
 TABLES: tuple[tuple[str, str, str], ...] = (
     (
+        "accelerator-prices",
+        "Prices of accelerators by condition and seller, bought and rented, 2014-2026",
+        "Pages, surveys and repositories, each row with its own source",
+    ),
+    (
         "interconnects",
         "Interconnect generations: NVLink, PCIe, InfiniBand, Ethernet",
         "Makers' and standards' figures, each row with its own source",

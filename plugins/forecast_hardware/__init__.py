@@ -36,7 +36,7 @@ _METRICS = {
 
 #: Words in which people ask for a scenario, and what an amount in them sets.
 _ASKED: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
-    "gpu-choice": (
+    "gpu-guide": (
         ("which GPU should I buy", "best GPU to buy", "best graphics card for money", "which card for deep learning"),
         {"USD": "budget"},
     ),
@@ -123,6 +123,11 @@ def forecast_scenarios() -> Iterator[ScenarioSpec]:
             "gpu-choice",
             "Which device gives most work for a dollar of ownership, for a stated use?",
             "Dettmers 2023-01-30, Which GPU(s) to Get for Deep Learning: performance per dollar of ownership",
+        ),
+        (
+            "gpu-guide",
+            "Which GPUs, new or used, do most work for the money, at what they cost now?",
+            "Dettmers 2023-01-30, Which GPU(s) to Get for Deep Learning; prices: table datasets/accelerator-prices",
         ),
         (
             "gpu-delivered",

@@ -63,7 +63,11 @@ def models() -> Iterator[EstimateSpec]:
         note="utilisation within a device and efficiency between devices are taken as independent",
         reference="a product of shares: each is cited at its input",
     )
-    for use, utilisation in (("training-16bit", UTILISATION), ("inference-8bit", _inference())):
+    for use, utilisation in (
+        ("training-16bit", UTILISATION),
+        ("inference-8bit", _inference()),
+        ("inference-16bit", _inference()),
+    ):
         yield EstimateSpec(
             name=f"{use}-utilisation",
             title=f"Share of the roofline that is reached: {use.replace('-', ', ')}",

@@ -29,24 +29,25 @@ def _size(parameters: float, layers: float, hidden: float, says: str) -> tuple[I
 
 
 def models() -> Iterator[EstimateSpec]:
-    """Bring the estimates, named after the use: ``inference-8bit`` and ``training-16bit``."""
+    """Bring the estimates, named after the use: ``inference-8bit``, ``inference-16bit`` and ``training-16bit``."""
     overhead = between("overhead", "", 1.02, 1.2, f"buffers and fragments; {JUDGED}")
-    yield EstimateSpec(
-        name="inference-8bit-memory",
-        title="Memory to serve a model with 8-bit weights",
-        quantity="hardware.memory_needed",
-        unit="GiB",
-        expression="overhead*(parameters*weight_width + 2*layers*kv_hidden*tokens*kv_width)",
-        inputs=(
-            *_size(7e9, 32.0, 4096.0, "a model of seven billion parameters, the shape of Llama 7B (from memory)")[:2],
-            fixed("kv_hidden", "", 4096.0, "width of keys and values; less with grouped queries"),
-            fixed("weight_width", "B/param", 1.0, "8 bits"),
-            fixed("kv_width", "B", 2.0, "16 bits"),
-            fixed("tokens", "", 4096.0, f"sequences times their length; {JUDGED}"),
-            overhead,
-        ),
-        reference=_KV,
-    )
+    for bits in (8, 16):
+        yield EstimateSpec(
+            name=f"inference-{bits}bit-memory",
+            title=f"Memory to serve a model with {bits}-bit weights",
+            quantity="hardware.memory_needed",
+            unit="GiB",
+            expression="overhead*(parameters*weight_width + 2*layers*kv_hidden*tokens*kv_width)",
+            inputs=(
+                *_size(7e9, 32.0, 4096.0, "a model of seven billion parameters, as Llama 7B (from memory)")[:2],
+                fixed("kv_hidden", "", 4096.0, "width of keys and values; less with grouped queries"),
+                fixed("weight_width", "B/param", bits / 8, f"{bits} bits"),
+                fixed("kv_width", "B", 2.0, "16 bits"),
+                fixed("tokens", "", 4096.0, f"sequences times their length; {JUDGED}"),
+                overhead,
+            ),
+            reference=_KV,
+        )
     yield EstimateSpec(
         name="training-16bit-memory",
         title="Memory to train a model in 16 bits with Adam, activations recomputed",
@@ -68,19 +69,20 @@ def models() -> Iterator[EstimateSpec]:
         note="all on one device; sharding over n devices divides the first part by n",
         reference=f"{_ZERO_REFERENCE}; {_CHECKPOINTS}",
     )
-    yield EstimateSpec(
-        name="inference-8bit-intensity",
-        title="FLOP for each byte read when tokens are decoded with 8-bit weights",
-        quantity="hardware.intensity",
-        unit="FLOP/B",
-        expression="work*batch/weight_width",
-        inputs=(
-            fixed("work", "FLOP/param", 2.0, "a multiplication and an addition a weight and token"),
-            between("batch", "", 1.0, 16.0, f"sequences decoded together at home or in a laboratory; {JUDGED}"),
-            fixed("weight_width", "B/param", 1.0, "8 bits"),
-        ),
-        reference=_KV,
-    )
+    for bits in (8, 16):
+        yield EstimateSpec(
+            name=f"inference-{bits}bit-intensity",
+            title=f"FLOP for each byte read when tokens are decoded with {bits}-bit weights",
+            quantity="hardware.intensity",
+            unit="FLOP/B",
+            expression="work*batch/weight_width",
+            inputs=(
+                fixed("work", "FLOP/param", 2.0, "a multiplication and an addition a weight and token"),
+                between("batch", "", 1.0, 16.0, f"sequences decoded together at home or in a laboratory; {JUDGED}"),
+                fixed("weight_width", "B/param", bits / 8, f"{bits} bits"),
+            ),
+            reference=_KV,
+        )
     yield EstimateSpec(
         name="training-16bit-intensity",
         title="FLOP for each byte moved in the square matrix multiplications of training",

@@ -66,8 +66,8 @@ def test_every_line_that_is_proposed_can_be_read():
 @pytest.mark.parametrize(
     ("question", "line"),
     [
-        ("which GPU should I buy", "run gpu-choice"),
-        ("best GPU for 2,000 dollars", 'run gpu-choice --set budget="2000 USD"'),
+        ("which GPU should I buy", "run gpu-guide"),
+        ("best GPU for 2,000 dollars", 'run gpu-guide --set budget="2000 USD"'),
         ("what does 1e24 FLOP cost", 'run gpu-cluster --set work="1e24 FLOP"'),
         ("when does a supercomputer match the brain", "run brain-parity"),
         ("when do transistors stop shrinking", "run gpu-limit"),
