@@ -453,7 +453,7 @@ def _fresh(problem: Problem, grid: Grid, target: Target, chosen: NDArray[np.int6
 
 def _audit(both: NewtonResult, count: int, ids: NDArray[np.int64]) -> tuple[NewtonResult, NDArray[np.bool_]]:
     """Return what `count` warm starts led to, or a fresh start of the same replicate where that is better."""
-    found = NewtonResult(**{name: getattr(both, name)[..., :count] for name in NewtonResult.__dataclass_fields__})
+    found = both.take(slice(count))
     value, settled = both.value[count:], both.settled[count:]
     with np.errstate(invalid="ignore"):
         better = settled & ((value < found.value[ids] * (1 - OPTIMUM_RTOL)) | ~found.settled[ids])
