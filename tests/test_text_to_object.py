@@ -46,7 +46,6 @@ PLACES = {
     "evaluation/scores.py: score: import_target": RECORD,
     "errors.py: ForecastWarning.record: getattr": OURS,
     "fit/data/groups.py: check_varying: getattr": OURS,
-    "fit/inference/bootstrap.py: _audit: getattr": OURS,
     "fit/inference/bootstrap.py: _concatenate_parts: getattr": OURS,
     "fit/inference/bootstrap.py: bootstrap: getattr": OURS,
     "fit/inference/covariance.py: _Linearisation.row: getattr": OURS,
@@ -59,8 +58,6 @@ PLACES = {
     "fit/solve/newton.py: _ActiveFits.keep: getattr": OURS,
     "fit/solve/newton.py: _ActiveFits.keep: setattr": OURS,
     "formula/functions.py: implementation: getattr": LISTED,  # FUNCTIONS: the whitelist of the grammar
-    "formula/symbolic.py: _sympy_functions: getattr": OURS,
-    "formula/symbolic.py: from_sympy: getattr": OURS,
     "formula/tape.py: _function: getattr": LISTED,
     "laws/lookup.py: law: import_target": RECORD,
     "laws/sendable.py: _to_plain_record: getattr": OURS,
