@@ -60,8 +60,6 @@ class Formula:
     ('E', 'A', 'N', 'alpha')
     >>> f.evaluate({"E": 1.0, "A": 8.0, "N": 4.0, "alpha": 0.5})
     5.0
-    >>> f.derivative("A").text
-    '1/N**alpha'
     """
 
     root: Node
@@ -154,14 +152,8 @@ class Formula:
             known = isinstance(node, (Number, Name, Unary, Binary))
             if not known and not (isinstance(node, Call) and node.function in FUNCTIONS):
                 part = f"'{printable(tree.to_text(node), 40)}' belongs to the expressions of scenarios"
-                raise FormulaError(f"formula '{printable(self.text, 80)}': {part}: no derivative, no closed form")
+                raise FormulaError(f"formula '{printable(self.text, 80)}': {part}: no closed form")
         return self.root
-
-    def derivative(self, name: str) -> Formula:
-        """Return the derivative with respect to `name`, as a formula of the same grammar."""
-        from forecast.formula.derivatives import derivative
-
-        return Formula(derivative(self._arithmetic(), name))
 
     def solve(self, name: str, value: float, known: Mapping[str, float] | None = None) -> list[Formula | float]:
         """Return what `name` must be for the formula to equal `value`: numbers where no other name is left.
