@@ -59,8 +59,8 @@ PLACES = {
     "fit/solve/newton.py: _ActiveFits.keep: setattr": OURS,
     "formula/functions.py: implementation: getattr": LISTED,  # FUNCTIONS: the whitelist of the grammar
     "formula/tape.py: _function: getattr": LISTED,
-    "laws/lookup.py: law: import_target": RECORD,
-    "laws/sendable.py: _to_plain_record: getattr": OURS,
+    "laws/lookup.py: _law_of_spec: import_target": RECORD,
+    "laws/lookup.py: _law_of_spec: getattr": OURS,
     "laws/sendable.py: check_sendable: getattr": RECORD,  # whether a plugin's function is found under its own name
     "models/check_output.py: checked_model: getattr": OURS,
     "models/functions.py: _Function.fit: import_target": RECORD,  # named by a file: tests/scenarios/test_functions.py
