@@ -300,7 +300,7 @@ def evaluate_all(
 
 
 def required_value(spec: ClaimSpec) -> dict[str, Any] | None:
-    """Say which value of the name in `solve_for` would make the statement true, solved symbolically.
+    """Say which value of the name in `solve_for` would make the statement true.
 
     Returns
     -------
@@ -327,7 +327,7 @@ def required_value(spec: ClaimSpec) -> dict[str, Any] | None:
     others = {n: float(v) for n, v in known.items() if n != spec.solve_for}
     used = float(spec.values[spec.solve_for])
     best: tuple[float, str] | None = None
-    for solution in parsed.solve(spec.solve_for, target):
+    for solution in parsed.solve(spec.solve_for, target, others):
         if isinstance(solution, float):
             number, text = solution, repr(solution)
         else:

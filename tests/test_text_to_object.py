@@ -46,7 +46,6 @@ PLACES = {
     "evaluation/scores.py: score: import_target": RECORD,
     "errors.py: ForecastWarning.record: getattr": OURS,
     "fit/data/groups.py: check_varying: getattr": OURS,
-    "fit/inference/bootstrap.py: _audit: getattr": OURS,
     "fit/inference/bootstrap.py: _concatenate_parts: getattr": OURS,
     "fit/inference/bootstrap.py: bootstrap: getattr": OURS,
     "fit/inference/covariance.py: _Linearisation.row: getattr": OURS,
@@ -59,11 +58,9 @@ PLACES = {
     "fit/solve/newton.py: _ActiveFits.keep: getattr": OURS,
     "fit/solve/newton.py: _ActiveFits.keep: setattr": OURS,
     "formula/functions.py: implementation: getattr": LISTED,  # FUNCTIONS: the whitelist of the grammar
-    "formula/symbolic.py: _sympy_functions: getattr": OURS,
-    "formula/symbolic.py: from_sympy: getattr": OURS,
     "formula/tape.py: _function: getattr": LISTED,
-    "laws/lookup.py: law: import_target": RECORD,
-    "laws/sendable.py: _to_plain_record: getattr": OURS,
+    "laws/lookup.py: _law_of_spec: import_target": RECORD,
+    "laws/lookup.py: _law_of_spec: getattr": OURS,
     "laws/sendable.py: check_sendable: getattr": RECORD,  # whether a plugin's function is found under its own name
     "models/check_output.py: checked_model: getattr": OURS,
     "models/functions.py: _Function.fit: import_target": RECORD,  # named by a file: tests/scenarios/test_functions.py

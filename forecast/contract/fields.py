@@ -20,16 +20,19 @@ __all__ = [
     "checked_field",
     "date",
     "empty",
+    "flag_field",
     "is_number",
     "is_text",
+    "mapping_field",
     "mapping_of",
     "maybe_text",
     "numbers",
+    "optional_field",
     "pair",
-    "ranges",
     "record_tuple_field",
     "reference_fields",
     "text_field",
+    "text_tuple_field",
     "tuple_of",
 ]
 
@@ -121,7 +124,6 @@ def pair(value: object) -> bool:
 
 
 numbers = mapping_of(is_number)
-ranges = mapping_of(pair)
 
 
 def checked_field(test: Callable[[object], bool], says: str, *, names: str = "", **options: Any) -> Any:
@@ -138,9 +140,29 @@ def text_field(**options: Any) -> Any:
     return checked_field(is_text, "text", **options)
 
 
+def optional_field(test: Callable[[object], bool], says: str) -> Any:
+    """Declare a field that holds None, by default, or what passes `test`."""
+    return checked_field(lambda v: v is None or test(v), says, default=None)
+
+
 def maybe_text() -> Any:
     """Declare a field that holds text or None."""
-    return checked_field(lambda v: v is None or is_text(v), "text or None", default=None)
+    return optional_field(is_text, "text or None")
+
+
+def flag_field(default: bool, says: str = "True or False") -> Any:
+    """Declare a field that holds True or False."""
+    return checked_field(lambda v: isinstance(v, bool), says, default=default)
+
+
+def text_tuple_field(what: str) -> Any:
+    """Declare a field that holds a tuple of text, by default none."""
+    return checked_field(tuple_of(is_text), f"a tuple of {what}", default=())
+
+
+def mapping_field(of: Callable[[object], bool], what: str, *, names: str = "") -> Any:
+    """Declare a field that holds a mapping of text to what passes `of`, by default an empty one."""
+    return checked_field(mapping_of(of), f"a mapping {what}", names=names, default_factory=empty)
 
 
 def record_tuple_field(of: type, **options: Any) -> Any:

@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from forecast.base.distributions import numbers_in
-from forecast.contract.fields import Checked, checked_field, empty, is_number, is_text, mapping_of, text_field
+from forecast.contract.fields import (
+    Checked,
+    checked_field,
+    is_number,
+    is_text,
+    mapping_field,
+    mapping_of,
+    optional_field,
+    text_field,
+)
 
 __all__ = ["Input", "below"]
 
@@ -58,10 +67,8 @@ class Input(Checked):
     )
     source: str = text_field()
     title: str = text_field(default="")
-    qualifiers: Mapping[str, str] = checked_field(
-        mapping_of(is_text), "a mapping of attribute to value", default_factory=empty
-    )
-    lower: float | None = checked_field(lambda v: v is None or is_number(v), "a number or None", default=None)
+    qualifiers: Mapping[str, str] = mapping_field(is_text, "of attribute to value")
+    lower: float | None = optional_field(is_number, "a number or None")
 
     def __post_init__(self) -> None:
         super().__post_init__()

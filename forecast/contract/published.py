@@ -14,13 +14,15 @@ from forecast.contract.fields import (
     FrozenMapping,
     checked_field,
     date,
-    empty,
+    flag_field,
     is_number,
     is_text,
-    mapping_of,
+    mapping_field,
     maybe_text,
     numbers,
+    optional_field,
     text_field,
+    text_tuple_field,
     tuple_of,
 )
 from forecast.errors import printable
@@ -35,12 +37,8 @@ def _maybe_date(value: object) -> bool:
     return value == "" or date(value)
 
 
-def _maybe_number(value: object) -> bool:
-    return value is None or (is_number(value) and math.isfinite(value))
-
-
-def _flag(value: object) -> bool:
-    return isinstance(value, bool)
+def _is_finite(value: object) -> bool:
+    return is_number(value) and math.isfinite(value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,16 +74,14 @@ class DatedForecast(Checked):
     kind: str = checked_field(lambda v: v in ("date", "value", "probability"), "date, value or probability")
     published: str = checked_field(date, "a date YYYY-MM-DD")
     target: str = checked_field(_maybe_date, "a date YYYY-MM-DD, or nothing", default="")
-    median: float | None = checked_field(_maybe_number, "a finite number, or None", default=None)
-    low: float | None = checked_field(_maybe_number, "a finite number, or None", default=None)
-    high: float | None = checked_field(_maybe_number, "a finite number, or None", default=None)
-    level: float | None = checked_field(
-        lambda v: v is None or (is_number(v) and 0 < v < 1), "a share between 0 and 1, or None", default=None
-    )
-    outcome: float | None = checked_field(_maybe_number, "a finite number, or None", default=None)
+    median: float | None = optional_field(_is_finite, "a finite number, or None")
+    low: float | None = optional_field(_is_finite, "a finite number, or None")
+    high: float | None = optional_field(_is_finite, "a finite number, or None")
+    level: float | None = optional_field(lambda v: is_number(v) and 0 < v < 1, "a share between 0 and 1, or None")
+    outcome: float | None = optional_field(_is_finite, "a finite number, or None")
     observed_on: str = checked_field(_maybe_date, "a date YYYY-MM-DD, or nothing", default="")
-    provisional: bool = checked_field(_flag, "True or False", default=False)
-    verified: bool = checked_field(_flag, "True or False", default=True)
+    provisional: bool = flag_field(False)
+    verified: bool = flag_field(True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -135,11 +131,11 @@ class PublishedFit(Checked):
     name: str = text_field()
     parameters: Mapping[str, float] = checked_field(numbers, "a mapping of parameter to number")
     reference: str = text_field()
-    stderr: Mapping[str, float] = checked_field(numbers, "a mapping of parameter to number", default_factory=empty)
-    covariance: Mapping[str, Mapping[str, float]] = checked_field(
-        mapping_of(numbers), "a mapping of parameter to a mapping of parameter to number", default_factory=empty
+    stderr: Mapping[str, float] = mapping_field(is_number, "of parameter to number")
+    covariance: Mapping[str, Mapping[str, float]] = mapping_field(
+        numbers, "of parameter to a mapping of parameter to number"
     )
-    rounded: bool = checked_field(lambda v: isinstance(v, bool), "True or False", default=False)
+    rounded: bool = flag_field(False)
     note: str = text_field(default="")
 
     def __post_init__(self) -> None:
@@ -230,24 +226,16 @@ class ProtocolSpec(Checked):
     reference: str = text_field()
     title: str = text_field(default="")
     note: str = text_field(default="")
-    columns: Mapping[str, str] = checked_field(
-        mapping_of(is_text), "a mapping of name to column or formula", default_factory=empty
-    )
-    keep: tuple[str, ...] = checked_field(tuple_of(is_text), "a tuple of rules", default=())
-    train: tuple[str, ...] = checked_field(tuple_of(is_text), "a tuple of rules", default=())
-    let: Mapping[str, str] = checked_field(
-        mapping_of(is_text), "a mapping of variable to formula", default_factory=empty
-    )
+    columns: Mapping[str, str] = mapping_field(is_text, "of name to column or formula")
+    keep: tuple[str, ...] = text_tuple_field("rules")
+    train: tuple[str, ...] = text_tuple_field("rules")
+    let: Mapping[str, str] = mapping_field(is_text, "of variable to formula")
     y: str | None = maybe_text()
     objective: str = text_field(default="least_squares")
-    options: Mapping[str, float] = checked_field(numbers, "a mapping of option to number", default_factory=empty)
-    fix: Mapping[str, float] = checked_field(numbers, "a mapping of parameter to number", default_factory=empty)
-    coordinates: Mapping[str, str] = checked_field(
-        mapping_of(lambda v: v in ("identity", "log")),
-        "a mapping of parameter to identity or log",
-        default_factory=empty,
+    options: Mapping[str, float] = mapping_field(is_number, "of option to number")
+    fix: Mapping[str, float] = mapping_field(is_number, "of parameter to number")
+    coordinates: Mapping[str, str] = mapping_field(
+        lambda v: v in ("identity", "log"), "of parameter to identity or log"
     )
-    starts: Mapping[str, tuple[float, ...]] = checked_field(
-        mapping_of(tuple_of(is_number)), "a mapping of parameter to a tuple of numbers", default_factory=empty
-    )
+    starts: Mapping[str, tuple[float, ...]] = mapping_field(tuple_of(is_number), "of parameter to a tuple of numbers")
     bootstrap: int = checked_field(lambda v: is_integer(v) and v >= 0, "an integer of at least 0", default=0)

@@ -20,7 +20,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from importlib.metadata import Distribution, EntryPoint, distributions
 from types import MappingProxyType
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args, get_type_hints
 
 import pluggy
 
@@ -28,22 +28,7 @@ from forecast.contract import hookspecs
 from forecast.contract.fields import reference_fields
 from forecast.contract.local_plugins import LOCAL, LocalPlugin, ModulePlugin, is_path, local_plugin, module_plugin
 from forecast.contract.plugin_calls import FAILURES, stdout_is_data
-from forecast.contract.specs import (
-    RECORD_NAME_PATTERN,
-    ClaimSpec,
-    CommandSpec,
-    FunctionSpec,
-    LawSpec,
-    ModelSpec,
-    QuantitySpec,
-    ReaderSpec,
-    ScenarioSpec,
-    ScoreSpec,
-    ShapeSpec,
-    Spec,
-    TableSpec,
-    UnitSpec,
-)
+from forecast.contract.specs import RECORD_NAME_PATTERN, ClaimSpec, Spec
 from forecast.errors import (
     AmbiguousNameError,
     ConflictError,
@@ -64,18 +49,9 @@ ENTRY_POINT_GROUP = "forecast.plugins"
 #: Hook name to the record it must return.
 HOOKS: Mapping[str, type[Spec]] = MappingProxyType(
     {
-        "forecast_laws": LawSpec,
-        "forecast_shapes": ShapeSpec,
-        "forecast_tables": TableSpec,
-        "forecast_models": ModelSpec,
-        "forecast_functions": FunctionSpec,
-        "forecast_scenarios": ScenarioSpec,
-        "forecast_claims": ClaimSpec,
-        "forecast_quantities": QuantitySpec,
-        "forecast_scores": ScoreSpec,
-        "forecast_readers": ReaderSpec,
-        "forecast_units": UnitSpec,
-        "forecast_commands": CommandSpec,
+        name: get_args(get_type_hints(hook)["return"])[0]
+        for name, hook in vars(hookspecs).items()
+        if hasattr(hook, "forecast_spec")
     }
 )
 

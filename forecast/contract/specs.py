@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 from forecast.base.number_checks import is_integer
@@ -17,16 +17,17 @@ from forecast.contract.fields import (
     SCALES,
     Checked,
     checked_field,
-    empty,
+    flag_field,
     is_number,
     is_text,
+    mapping_field,
     mapping_of,
     maybe_text,
-    numbers,
-    ranges,
+    optional_field,
+    pair,
     record_tuple_field,
     text_field,
-    tuple_of,
+    text_tuple_field,
 )
 from forecast.contract.inputs import Input
 from forecast.contract.published import DatedForecast, ProtocolSpec, PublishedFit
@@ -154,26 +155,23 @@ class LawSpec(Spec):
     variables: Mapping[str, str] = checked_field(mapping_of(is_text), "a mapping of variable to unit")
     expression: str | None = maybe_text()
     equals: str | None = maybe_text()
-    between: tuple[str | float, str | float] | None = checked_field(
-        lambda v: v is None or (isinstance(v, tuple) and len(v) == 2 and all(is_text(e) or is_number(e) for e in v)),
+    between: tuple[str | float, str | float] | None = optional_field(
+        lambda v: isinstance(v, tuple) and len(v) == 2 and all(is_text(e) or is_number(e) for e in v),
         "a pair of parameter names or numbers",
-        default=None,
     )
     target: str | None = maybe_text()
     output: str = text_field(default="y")
     unit: str = text_field(default="")
-    bounds: Mapping[str, tuple[float, float]] = checked_field(ranges, "a mapping to (low, high)", default_factory=empty)
-    positive: tuple[str, ...] = checked_field(tuple_of(is_text), "a tuple of parameter names", default=())
+    bounds: Mapping[str, tuple[float, float]] = mapping_field(pair, "to (low, high)")
+    positive: tuple[str, ...] = text_tuple_field("parameter names")
     objective: str = text_field(default="least_squares")
     published: tuple[PublishedFit, ...] = record_tuple_field(PublishedFit, default=())
-    example: Mapping[str, float] = checked_field(numbers, "a mapping of parameter to number", default_factory=empty)
-    domain: Mapping[str, tuple[float, float]] = checked_field(ranges, "a mapping to (low, high)", default_factory=empty)
+    example: Mapping[str, float] = mapping_field(is_number, "of parameter to number")
+    domain: Mapping[str, tuple[float, float]] = mapping_field(pair, "to (low, high)")
     protocols: tuple[ProtocolSpec, ...] = record_tuple_field(ProtocolSpec, default=())
-    costs: Mapping[str, str] = checked_field(mapping_of(is_text), "a mapping of name to formula", default_factory=empty)
+    costs: Mapping[str, str] = mapping_field(is_text, "of name to formula")
     ridge: str = text_field(default="")
-    requires: Mapping[str, str] = checked_field(
-        mapping_of(is_text), "a mapping of formula to what it is", default_factory=empty
-    )
+    requires: Mapping[str, str] = mapping_field(is_text, "of formula to what it is")
     record: str = text_field(default="")
 
     def _check(self) -> None:
@@ -229,9 +227,7 @@ class RivalForecast(Checked):
     name: str = text_field()
     forecast: str = text_field()
     differs: str = text_field()
-    settings: Mapping[str, str] = checked_field(
-        mapping_of(is_text), "a mapping of choice to value", default_factory=empty
-    )
+    settings: Mapping[str, str] = mapping_field(is_text, "of choice to value")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -278,19 +274,17 @@ class QuantitySpec(Spec):
     unit: str = text_field()
     scale: str = checked_field(lambda v: v in SCALES, f"one of {', '.join(SCALES)}", default="level")
     keeps: str = checked_field(lambda v: v in ("", "frontier"), "frontier, or nothing", default="")
-    floor: float | None = checked_field(lambda v: v is None or is_number(v), "a number", default=None)
+    floor: float | None = optional_field(is_number, "a number")
     floor_source: str = text_field(default="none known")
-    ceiling: float | None = checked_field(lambda v: v is None or is_number(v), "a number", default=None)
+    ceiling: float | None = optional_field(is_number, "a number")
     ceiling_source: str = text_field(default="none known")
     observed: str = text_field(default="nothing observes it")
     forecast: str = text_field(default="")
-    settings: Mapping[str, str] = checked_field(
-        mapping_of(is_text), "a mapping of choice to value", default_factory=empty
-    )
+    settings: Mapping[str, str] = mapping_field(is_text, "of choice to value")
     rivals: tuple[RivalForecast, ...] = record_tuple_field(RivalForecast, default=())
-    also: tuple[str, ...] = checked_field(tuple_of(is_text), "a tuple of names", default=())
-    synonyms: tuple[str, ...] = checked_field(tuple_of(is_text), "a tuple of text", default=())
-    related: tuple[str, ...] = checked_field(tuple_of(is_text), "a tuple of names", default=())
+    also: tuple[str, ...] = text_tuple_field("names")
+    synonyms: tuple[str, ...] = text_tuple_field("text")
+    related: tuple[str, ...] = text_tuple_field("names")
 
     def _check(self) -> None:
         if not self.definition.strip():
@@ -352,15 +346,13 @@ class ModelSpec(Spec):
     unit: str = text_field()
     quantity: str = text_field(default="")
     note: str = text_field(default="")
-    qualifiers: Mapping[str, str] = checked_field(
-        mapping_of(is_text), "a mapping of attribute to value", default_factory=empty
-    )
+    qualifiers: Mapping[str, str] = mapping_field(is_text, "of attribute to value")
     keeps: str = checked_field(_is_constraint_name, f"one of {', '.join(KEEPS)}, or nothing", default="")
     scale: str = checked_field(lambda v: v in ("", *SCALES), f"one of {', '.join(SCALES)}, or nothing", default="")
-    floor: float | None = checked_field(lambda v: v is None or is_number(v), "a number, or None", default=None)
-    ceiling: float | None = checked_field(lambda v: v is None or is_number(v), "a number, or None", default=None)
-    at_most: float | None = checked_field(lambda v: v is None or is_number(v), "a number, or None", default=None)
-    at_least: float | None = checked_field(lambda v: v is None or is_number(v), "a number, or None", default=None)
+    floor: float | None = optional_field(is_number, "a number, or None")
+    ceiling: float | None = optional_field(is_number, "a number, or None")
+    at_most: float | None = optional_field(is_number, "a number, or None")
+    at_least: float | None = optional_field(is_number, "a number, or None")
     table: str = text_field(default="", names="table")
 
     def _check(self) -> None:
@@ -397,11 +389,9 @@ class SeriesShape(Checked):
 
     name: str = text_field(names="shape")
     weight: float = checked_field(lambda v: is_number(v) and 0 <= v < float("inf"), "a weight >= 0", default=0.0)
-    options: Mapping[str, object] = checked_field(
-        mapping_of(lambda v: True), "a mapping of option to value", default_factory=empty
-    )
-    needs: tuple[str, ...] = checked_field(tuple_of(is_text), "a tuple of options", default=())
-    yearly: bool | None = checked_field(lambda v: v is None or isinstance(v, bool), "True, False or None", default=None)
+    options: Mapping[str, object] = mapping_field(lambda v: True, "of option to value")
+    needs: tuple[str, ...] = text_tuple_field("options")
+    yearly: bool | None = optional_field(lambda v: isinstance(v, bool), "True, False or None")
     note: str = text_field(default="")
     reference: str = text_field(default="")
     refused: str = text_field(default="")
@@ -447,15 +437,13 @@ class TrendSpec(ModelSpec):
     x: str = text_field()
     y: str = text_field()
     shape: str = text_field(default="", names="shape")
-    options: Mapping[str, object] = checked_field(
-        mapping_of(lambda v: True), "a mapping of option to value", default_factory=empty
-    )
+    options: Mapping[str, object] = mapping_field(lambda v: True, "of option to value")
     shapes: tuple[SeriesShape, ...] = record_tuple_field(SeriesShape, default=())
-    frontier: bool = checked_field(lambda v: isinstance(v, bool), "True or False", default=False)
-    records: bool = checked_field(lambda v: isinstance(v, bool), "True or False", default=False)
-    yearly: bool = checked_field(lambda v: isinstance(v, bool), "True or False", default=False)
+    frontier: bool = flag_field(False)
+    records: bool = flag_field(False)
+    yearly: bool = flag_field(False)
     since: str = checked_field(_is_date_text, "a date YYYY-MM-DD, or nothing", default="")
-    where: Mapping[str, str] = checked_field(mapping_of(is_text), "a mapping of column to value", default_factory=empty)
+    where: Mapping[str, str] = mapping_field(is_text, "of column to value")
 
     def _check(self) -> None:
         names = [beside.name for beside in self.shapes]
@@ -514,7 +502,7 @@ class RelationSpec(ModelSpec):
     table: str = text_field(names="table")
     let: Mapping[str, str] = checked_field(mapping_of(is_text), "a mapping of variable to formula")
     y: str = text_field()
-    where: Mapping[str, str] = checked_field(mapping_of(is_text), "a mapping of column to value", default_factory=empty)
+    where: Mapping[str, str] = mapping_field(is_text, "of column to value")
     objective: str | None = maybe_text()
 
 
@@ -537,8 +525,8 @@ class FunctionSpec(ModelSpec):
     """
 
     along: str = checked_field(lambda v: v in ("", "time"), "'time', or nothing", default="")
-    inputs: Mapping[str, str] = checked_field(mapping_of(is_text), "a mapping of input to unit", default_factory=empty)
-    domain: Mapping[str, tuple[float, float]] = checked_field(ranges, "a mapping to (low, high)", default_factory=empty)
+    inputs: Mapping[str, str] = mapping_field(is_text, "of input to unit")
+    domain: Mapping[str, tuple[float, float]] = mapping_field(pair, "to (low, high)")
 
     def _check(self) -> None:
         if self.target is None:
@@ -641,34 +629,26 @@ class ClaimSpec(Spec):
     HEDGES: ClassVar[tuple[str, ...]] = ("about", "almost", "approximately", "around", "nearly", "roughly")
 
     group: str = text_field()
-    also: tuple[str, ...] = checked_field(tuple_of(is_text), "a tuple of groups", default=())
+    also: tuple[str, ...] = text_tuple_field("groups")
     statement: str = text_field()
     stated: str = text_field(default="")
     formula: str = text_field(default="")
-    values: Mapping[str, float] = checked_field(numbers, "a mapping of name to number", default_factory=empty)
-    facts: Mapping[str, str] = checked_field(
-        mapping_of(is_text), "a mapping of name to 'model.fact'", default_factory=empty, names="fact"
-    )
+    values: Mapping[str, float] = mapping_field(is_number, "of name to number")
+    facts: Mapping[str, str] = mapping_field(is_text, "of name to 'model.fact'", names="fact")
     scenario: str = text_field(default="", names="scenario")
-    settings: Mapping[str, str] = checked_field(
-        mapping_of(is_text), "a mapping of what is set to text", default_factory=empty
-    )
+    settings: Mapping[str, str] = mapping_field(is_text, "of what is set to text")
     draws: int = checked_field(lambda v: is_integer(v) and v >= 1, "an integer of at least 1", default=2048)
-    answers: Mapping[str, str] = checked_field(
-        mapping_of(is_text), "a mapping of name to 'question p50'", default_factory=empty
-    )
+    answers: Mapping[str, str] = mapping_field(is_text, "of name to 'question p50'")
     unit: str = text_field(default="")
     hedge: str = text_field(default="")
-    estimate: bool = checked_field(lambda v: isinstance(v, bool), "true or false", default=False)
+    estimate: bool = flag_field(False, "true or false")
     alias: str = text_field(default="")
-    tolerance: float | None = checked_field(
-        lambda v: v is None or (is_number(v) and v >= 0), "a number >= 0", default=None
-    )
+    tolerance: float | None = optional_field(lambda v: is_number(v) and v >= 0, "a number >= 0")
     declared: str | None = maybe_text()
     solve_for: str | None = maybe_text()
     note: str = text_field(default="")
-    forecast: DatedForecast | None = field(
-        default=None, metadata={"test": lambda v: v is None or isinstance(v, DatedForecast), "says": "a DatedForecast"}
+    forecast: DatedForecast | None = optional_field(  # noqa: RUF009 - it declares a field
+        lambda v: isinstance(v, DatedForecast), "a DatedForecast"
     )
 
     def _check(self) -> None:
@@ -751,8 +731,8 @@ class ReaderSpec(Spec):
     kind: ClassVar[str] = "reader"
 
     target: str = text_field()
-    matches: tuple[str, ...] = checked_field(tuple_of(is_text), "a tuple of file name patterns", default=())
-    columns: tuple[str, ...] = checked_field(tuple_of(is_text), "a tuple of column name patterns", default=())
+    matches: tuple[str, ...] = text_tuple_field("file name patterns")
+    columns: tuple[str, ...] = text_tuple_field("column name patterns")
     example: str = text_field(default="")
 
 

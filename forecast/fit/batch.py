@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.fit.curves import SolvedCurves, fit_curves
+from forecast.fit.curves import fit_curves
 from forecast.fit.data.observations import Observations
 from forecast.fit.inference.uncertainty import join_uncertainties
 from forecast.fit.options import FitRequest
@@ -59,7 +59,7 @@ def _start_array(
 
 def _fit_chunks(
     setting: Setting, observations: Observations, usable: NDArray[np.int64], start: Array | None, request: FitRequest
-) -> list[SolvedCurves]:
+) -> list[Solutions]:
     """Fit the usable curves chunk by chunk."""
     size = max(64, CHUNK_POINTS // observations.y.shape[1])
     chunks = [usable[i : i + size] for i in range(0, usable.size, size)]
@@ -80,38 +80,25 @@ def _fit_chunks(
 
 
 def _scatter_chunks(
-    setting: Setting,
-    observations: Observations,
-    usable: NDArray[np.int64],
-    parts: list[SolvedCurves],
-    given: bool,
+    setting: Setting, observations: Observations, usable: NDArray[np.int64], parts: list[Solutions], given: bool
 ) -> Solutions:
     """Put the chunks in their places among all curves; nan where a curve was not fitted."""
     k, count = len(setting.coordinates.free), len(observations.reasons)
-    q = np.full((k, count), np.nan)
     settled, converged = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
-    starts = np.zeros((2, count), dtype=np.int64)
-    options: dict[str, Array] = {}
-    if parts:
-        settled[usable] = np.concatenate([p.settled for p in parts])
-        converged[usable] = np.concatenate([p.converged for p in parts])
-        starts[:, usable] = np.concatenate([p.starts for p in parts], axis=1)
-        q[:, usable] = np.concatenate([p.q for p in parts], axis=1)
-        for option in parts[0].options:
-            options[option] = np.full(count, np.nan)
-            options[option][usable] = np.concatenate([p.options[option] for p in parts])
-    q[:, ~settled] = np.nan
+    q, starts = np.full((k, count), np.nan), np.zeros((2, count), dtype=np.int64)
+    options = {option: np.full(count, np.nan) for option in (parts[0].options if parts else ())}
+    first = 0
+    for part in parts:
+        rows = usable[first : first + part.settled.size]
+        first += rows.size
+        settled[rows], converged[rows], starts[:, rows] = part.settled, part.converged, part.starts
+        q[:, rows] = np.where(part.settled, part.q, np.nan)
+        for option, values in part.options.items():
+            options[option][rows] = values
     known = join_uncertainties(
         [p.known for p in parts], usable, setting.coordinates.free, (observations.weights > 0).sum(axis=1) - k
     )
     return Solutions(
-        setting=setting,
-        curves=observations,
-        q=q,
-        settled=settled,
-        converged=converged,
-        starts=starts,
-        options=options,
-        given=given,
-        assessed=known,
-    )
+        setting=setting, curves=observations, q=q, settled=settled, converged=converged, starts=starts,
+        options=options, given=given, assessed=known,
+    )  # fmt: skip

@@ -345,18 +345,12 @@ def comparison_of(tree: xr.DataTree, path: str | os.PathLike[str]) -> tuple[list
         If it holds anything else. The copies for other programs in /laws are not read.
     """
     where = printable(path)
-
-    def need(good: bool, at: str, expected: str) -> None:
-        if not good:
-            raise ResultError(f"{where}: comparison: {printable(at, 80)}: expected {expected}")
-
     read = {str(k): strict_json(text, where=f"{where}: {k}", error=ResultError) for k, text in tree.attrs.items()}
-    need(
-        set(read) == {"kind", "format", "versions", COMPARISON_KIND},
-        "attributes",
-        "kind, format, versions and comparison",
-    )
-    need(read["format"] == COMPARISON_FORMAT, "format", f"{COMPARISON_FORMAT}, what this version of forecast reads")
+    if set(read) != {"kind", "format", "versions", COMPARISON_KIND}:
+        raise ResultError(f"{where}: comparison: attributes: expected kind, format, versions and comparison")
+    if read["format"] != COMPARISON_FORMAT:
+        reads = f"{COMPARISON_FORMAT}, what this version of forecast reads"
+        raise ResultError(f"{where}: comparison: format: expected {reads}")
     about = read[COMPARISON_KIND]
     check_record(about, _ABOUT, where=f"{where}: comparison")
     rows = about.pop("laws")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -14,7 +14,6 @@ from forecast.base import budgets
 from forecast.errors import FitError, ForecastError
 from forecast.fit.data.observations import Observations
 from forecast.fit.inference.covariance import assess_parameters
-from forecast.fit.inference.uncertainty import Uncertainty
 from forecast.fit.kernels.general import natural
 from forecast.fit.problem.poles import POLE_AMONG_DATA, POLE_BY_CHANCE, Poles, poles_of
 from forecast.fit.problem.problem import Problem
@@ -28,34 +27,9 @@ from forecast.fit.solve.multistart import count_agreeing, is_optimum, is_too_few
 if TYPE_CHECKING:
     from forecast.fit.solve.newton import NewtonResult
 
-__all__ = ["SolvedCurves", "fit_curves", "fit_one"]
+__all__ = ["fit_curves", "fit_one"]
 
 Array: TypeAlias = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class SolvedCurves:
-    """Some curves, fitted: arrays over them.
-
-    Parameters
-    ----------
-    q : ndarray
-        (k, B), in the solver's coordinates.
-    settled, converged : ndarray of bool
-        (B,): a solution; and the optimum, as far as starts tell.
-    starts : ndarray of int
-        (2, B): how many starts led there, and how many there were.
-    known : Uncertainty
-    options : mapping of str to ndarray
-        (B,), options that came from the data.
-    """
-
-    q: Array
-    settled: NDArray[np.bool_]
-    converged: NDArray[np.bool_]
-    starts: NDArray[np.int64]
-    known: Uncertainty
-    options: Mapping[str, Array]
 
 
 def fit_one(
@@ -159,7 +133,7 @@ def _per_curve_options(target: Target) -> dict[str, Array]:
     return {tuning: np.ravel(target.options[tuning])} if tuned else {}
 
 
-def fit_curves(setting: Setting, part: Observations, start: Array | None, seed: int) -> SolvedCurves:
+def fit_curves(setting: Setting, part: Observations, start: Array | None, seed: int) -> Solutions:
     """Fit some curves; what is not settled at once is searched with more starts, one by one."""
     target, solved, bread, starts = batch_solver.solve_batch(setting.law, part, setting.target(part), start)
     poles = poles_of(setting.law, setting.coordinates, part.variables, part.weights)
@@ -180,7 +154,10 @@ def fit_curves(setting: Setting, part: Observations, start: Array | None, seed: 
     vague[list(known.unidentified)] = True
     exact = solved.value <= target.rounding() if vague.any() else False
     converged = solved.settled & is_optimum(starts[0], starts[1], vague, exact) & ~doubted
-    return SolvedCurves(solved.q, solved.settled, converged, starts, known, options)
+    return Solutions(
+        setting=setting, curves=part, q=solved.q, settled=solved.settled, converged=converged, starts=starts,
+        options=options, given=start is not None, assessed=known,
+    )  # fmt: skip
 
 
 def _search_optima(

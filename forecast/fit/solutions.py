@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -84,17 +84,17 @@ class Solutions:
 
     def one(self, b: int) -> Solutions:
         """Return one of the fits by itself."""
-        return Solutions(
-            setting=self.setting,
+        return replace(
+            self,
             curves=self.curves.one(b).as_curves(),
             q=self.q[:, b : b + 1].copy(),
             settled=self.settled[b : b + 1],
             converged=self.converged[b : b + 1].copy(),
             starts=self.starts[:, b : b + 1],
             options={o: v[b : b + 1] for o, v in self.options.items()},
-            given=self.given,
             doubts={0: self.doubts[b]} if b in self.doubts else {},
             remarks={0: self.remarks[b]} if b in self.remarks else {},
+            assessed=None,
             replicates=self.replicates[b : b + 1],
         )
 

@@ -40,11 +40,7 @@ def summary(fit: Fit) -> str:
     rows = [("parameter", "value", "stderr", f"{fit.level:.0%} interval")]
     for name, number in fit.values.items():
         error = f"{fit._stderr[name]:.4g}" if name in fit._stderr else "-"
-        try:
-            span = "[{:.6g}, {:.6g}]".format(*fit.interval(name, fit.level))
-        except UncertaintyError as problem:
-            span = "none: " + problem.reason
-        rows.append((name, f"{number:.8g}", error, span))
+        rows.append((name, f"{number:.8g}", error, _interval_text(fit, name, "[{:.6g}, {:.6g}]")))
     widths = [max(len(row[i]) for row in rows) for i in range(3)]
     lines.append("")
     lines += ["  ".join([*(c.ljust(w) for c, w in zip(row, widths, strict=False)), row[3]]) for row in rows]
@@ -52,18 +48,19 @@ def summary(fit: Fit) -> str:
     return "\n".join(lines)
 
 
+def _interval_text(fit: Fit, name: str, form: str) -> str:
+    """Write the interval of a parameter, or why there is none."""
+    try:
+        return form.format(*fit.interval(name, fit.level))
+    except UncertaintyError as problem:
+        return "none: " + problem.reason
+
+
 def fit_page(fit: Fit) -> str:
     """Return a fit as HTML: its law and verdict, the curve among its points, and its parameters."""
     title = f"{fit.name}: {fit.law.text}" if fit.law.name else fit.law.text
     verdict = f"published in {fit.published.reference}" if fit.published else f"{fit.n} points; {fit.verdict}"
-    rows = []
-    for name, number in fit.values.items():
-        try:
-            low, high = fit.interval(name, fit.level)
-            span = f"{low:.4g} to {high:.4g}"
-        except UncertaintyError as problem:
-            span = "none: " + problem.reason
-        rows.append([name, f"{number:.6g}", span])
+    rows = [[n, f"{v:.6g}", _interval_text(fit, n, "{:.4g} to {:.4g}")] for n, v in fit.values.items()]
     figure = inline_image(lambda ax: _plot_law(fit, ax), title) if fit.ranges else ""
     return page(f"{title}; {verdict}", figure, ["parameter", "value", f"{fit.level:.0%} interval"], rows, fit.warnings)
 

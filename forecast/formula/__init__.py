@@ -39,7 +39,6 @@ __all__ = [
     "Text",
     "Unary",
     "check_name",
-    "from_sympy",
     "parse",
     "parse_condition",
     "parse_expression",
@@ -61,8 +60,6 @@ class Formula:
     ('E', 'A', 'N', 'alpha')
     >>> f.evaluate({"E": 1.0, "A": 8.0, "N": 4.0, "alpha": 0.5})
     5.0
-    >>> f.derivative("A").text
-    '1/N**alpha'
     """
 
     root: Node
@@ -155,23 +152,13 @@ class Formula:
             known = isinstance(node, (Number, Name, Unary, Binary))
             if not known and not (isinstance(node, Call) and node.function in FUNCTIONS):
                 part = f"'{printable(tree.to_text(node), 40)}' belongs to the expressions of scenarios"
-                raise FormulaError(f"formula '{printable(self.text, 80)}': {part}: no derivative, no closed form")
+                raise FormulaError(f"formula '{printable(self.text, 80)}': {part}: no closed form")
         return self.root
 
-    def to_sympy(self) -> Any:
-        """Return the formula as a sympy expression over plain symbols of the same names, built node by node."""
-        from forecast.formula.symbolic import to_sympy
-
-        return to_sympy(self._arithmetic())
-
-    def derivative(self, name: str) -> Formula:
-        """Return the derivative with respect to `name`, as a formula of the same grammar."""
-        from forecast.formula.derivatives import derivative
-
-        return Formula(derivative(self._arithmetic(), name))
-
-    def solve(self, name: str, value: float) -> list[Formula | float]:
+    def solve(self, name: str, value: float, known: Mapping[str, float] | None = None) -> list[Formula | float]:
         """Return what `name` must be for the formula to equal `value`: numbers where no other name is left.
+
+        A name that occurs more than once is solved for in numbers, from those of the other names in `known`.
 
         Examples
         --------
@@ -180,9 +167,9 @@ class Formula:
         >>> parse("a**2").solve("a", 9.0)
         [3.0, -3.0]
         """
-        from forecast.formula.symbolic import solve
+        from forecast.formula.inverses import solve
 
-        found = [Formula(n) for n in solve(self._arithmetic(), name, float(value))]
+        found = [Formula(n) for n in solve(self._arithmetic(), name, float(value), known or {})]
         answers = [f if f.names else f.evaluate({}) for f in found]
         return [a for a in answers if isinstance(a, Formula) or math.isfinite(a)]
 
@@ -306,10 +293,3 @@ def parse_row_condition(text: object, *, where: str = "") -> Condition:
         reader.fail("expected one comparison: >=, >, <= or <")
     op = cast(Literal[">=", ">", "<=", "<"], reader.comparison(node))
     return Condition(Formula(reader.formula(node.left)), op, Formula(reader.formula(node.comparators[0])))
-
-
-def from_sympy(expression: Any, names: Any) -> Formula:
-    """Return a sympy expression as a formula, if it is inside the grammar and its symbols are all in `names`."""
-    from forecast.formula.symbolic import from_sympy as convert
-
-    return Formula(convert(expression, tuple(names)))

@@ -10,15 +10,10 @@ import functools
 from collections.abc import Mapping
 
 from forecast.base import budgets
-from forecast.errors import FormulaError, printable
-from forecast.formula import tree
 from forecast.formula.expression_graph import ExpressionGraph
-from forecast.formula.tree import Binary, Call, Name, Node, Number, Unary, number_node
+from forecast.formula.tree import Node
 
-__all__ = ["DERIVATIVE_RULES", "Derivatives", "derivative"]
-
-#: Size and depth of a derivative that is written as one formula.
-MAX_DERIVATIVE_SIZE, MAX_DERIVATIVE_DEPTH = 100_000, 250
+__all__ = ["DERIVATIVE_RULES", "Derivatives"]
 
 #: The derivative of each function of one argument, in its own grammar; that of a step is taken away from the step.
 DERIVATIVE_RULES: Mapping[str, str] = {
@@ -141,72 +136,3 @@ class Derivatives:
         if of_base != self.zero:
             parts.append((self._over(self._times(exponent, of_base), base), False))
         return self._times(at, self._plus(*parts))
-
-
-def derivative(root: Node, name: str) -> Node:
-    """Return the derivative of a tree with respect to `name`, as one tree.
-
-    Examples
-    --------
-    >>> from forecast.formula import parse
-    >>> tree.to_text(derivative(parse("a*exp(b*x)").root, "x"))
-    'a*b*exp(b*x)'
-    """
-    shown = printable(tree.to_text(root), 80)
-    names = dict.fromkeys((*(n.name for n in tree.walk(root) if isinstance(n, Name)), name))
-    graph = ExpressionGraph((), names, (), shown)
-    found = _written(graph, Derivatives(graph).by(name, graph.tree(root)))
-    size, depth = _size_and_depth(found)
-    if size > MAX_DERIVATIVE_SIZE or depth > MAX_DERIVATIVE_DEPTH:
-        raise FormulaError(f"formula '{shown}': its derivative is too large for one formula")
-    return found
-
-
-def _written(graph: ExpressionGraph, root: int) -> Node:
-    """Return a node of a graph as a tree; what stands in several places is one object there."""
-    made: dict[int, Node] = {}
-    names = {at: name for name, at in graph.names.items()}
-    for at in graph.needed([root]):
-        op, args = graph.nodes[at]
-        parts = tuple(made[a] for a in args)
-        match op:
-            case "number":
-                made[at] = number_node(graph.numbers[at])
-            case "name":
-                made[at] = Name(names[at])
-            case "+" | "*":
-                made[at] = _join_terms(op, parts[0], parts[1])
-            case "-" | "/" | "**":
-                made[at] = Binary(op, parts[0], parts[1])
-            case "negative":
-                made[at] = Unary("-", parts[0])
-            case "reciprocal":
-                made[at] = Binary("/", Number(1.0), parts[0])
-            case "square":
-                made[at] = Binary("**", parts[0], Number(2.0))
-            case _:
-                made[at] = Call(op, parts)
-    return made[root]
-
-
-def _join_terms(op: str, left: Node, right: Node) -> Node:
-    """Join two sums or products as people write them: ``a*b*c`` instead of ``a*(b*c)``."""
-    match right:
-        case Binary(inner, first, second) if inner in ("+-" if op == "+" else "*/"):
-            return Binary(inner, _join_terms(op, left, first), second)
-    return Binary(op, left, right)
-
-
-def _size_and_depth(root: Node) -> tuple[int, int]:
-    """Return size and depth of a tree, some of whose parts may be one object in several places."""
-    known: dict[int, tuple[int, int]] = {}
-    todo = [root]
-    while todo:
-        below = tree.children(todo[-1])
-        left = [child for child in below if id(child) not in known]
-        if left:
-            todo.extend(left)
-            continue
-        sizes = [known[id(child)] for child in below]
-        known[id(todo.pop())] = 1 + sum(s for s, _ in sizes), 1 + max((d for _, d in sizes), default=0)
-    return known[id(root)]

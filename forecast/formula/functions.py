@@ -92,7 +92,7 @@ def _make_function(name: str, **options: Any) -> Function:
     return Function(tex=rf"\operatorname{{{name}}}", **options)
 
 
-#: The functions of laws. Their counterparts in sympy stand in `forecast.formula.symbolic`.
+#: The functions of laws.
 FUNCTIONS: Mapping[str, Function] = MappingProxyType(
     {
         "abs": Function(numpy="abs", tex="|", arguments=(SAME_UNIT,), result=1.0),

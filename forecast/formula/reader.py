@@ -1,7 +1,7 @@
 """Reading a formula: text to tree through Python's `ast` (which parses and runs nothing) and an own whitelist.
 
-The limits on size and on constant powers hold before sympy, or anybody else, computes anything from the text. There are
-two grammars: that of laws, arithmetic, and that of scenarios, which adds to it.
+The limits on size and on constant powers hold before anybody computes anything from the text. There are two grammars:
+that of laws, arithmetic, and that of scenarios, which adds to it.
 """
 
 from __future__ import annotations

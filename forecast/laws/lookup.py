@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from forecast.contract.specs import LawSpec
@@ -15,25 +14,24 @@ __all__ = ["law"]
 _made: dict[int, tuple[LawSpec, Law]] = {}
 
 
-def _of_code(code: Callable[..., Any], spec: LawSpec, full_name: str) -> Law:
-    """Make a law without a text form; its parameters are those of the record's example."""
-    where = f"law '{full_name}'"
+#: What a record says of a law, whatever computes it.
+_SHARED_FIELDS = (
+    "variables", "output", "unit", "bounds", "positive", "requires", "objective", "published", "title", "reference"
+)  # fmt: skip
+
+
+def _law_of_spec(spec: LawSpec, full_name: str) -> Law:
+    """Make a law of its record; one without a text form has the parameters of the record's example."""
+    shared: dict[str, Any] = {name: getattr(spec, name) for name in _SHARED_FIELDS}
+    if spec.expression is not None:
+        return Law(spec.expression, equals=spec.equals, between=spec.between, name=full_name, **shared)
+    from forecast.contract.registry import import_target
+
+    assert spec.target is not None
+    code, where = import_target(spec.target, what=f"law {full_name}"), f"law '{full_name}'"
     parameters = tuple(check_name(n, where=where) for n in spec.example)
-    options = {
-        "variables": spec.variables,
-        "output": spec.output,
-        "unit": spec.unit,
-        "bounds": spec.bounds,
-        "positive": spec.positive,
-        "linear": (),
-        "requires": spec.requires,
-        "name": full_name,
-        "objective": spec.objective,
-        "published": spec.published,
-        "title": spec.title,
-        "reference": spec.reference,
-    }
-    return Law._from_form(Code(code, parameters, tuple(spec.variables), where), options)
+    form = Code(code, parameters, tuple(spec.variables), where)
+    return Law._from_form(form, {**shared, "linear": (), "name": full_name})
 
 
 def law(name: str | Law, *, where: str = "") -> Law:
@@ -51,33 +49,12 @@ def law(name: str | Law, *, where: str = "") -> Law:
     """
     if isinstance(name, Law):
         return name
-    from forecast.contract.registry import get_registry, import_target
+    from forecast.contract.registry import get_registry
 
     record = get_registry().find("law", name, where=where)
     spec = record.spec
     assert isinstance(spec, LawSpec)
     # one law per record, so that its derivatives are taken once; the record is kept, so its id stays its own
     if id(spec) not in _made:
-        if spec.expression is None:
-            assert spec.target is not None
-            code = import_target(spec.target, what=f"law {record.full_name}")
-            made = _of_code(code, spec, record.full_name)
-        else:
-            made = Law(
-                spec.expression,
-                variables=spec.variables,
-                output=spec.output,
-                unit=spec.unit,
-                bounds=spec.bounds,
-                positive=spec.positive,
-                equals=spec.equals,
-                between=spec.between,
-                requires=spec.requires,
-                name=record.full_name,
-                objective=spec.objective,
-                published=spec.published,
-                title=spec.title,
-                reference=spec.reference,
-            )
-        _made[id(spec)] = (spec, made)
+        _made[id(spec)] = (spec, _law_of_spec(spec, record.full_name))
     return _made[id(spec)][1]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from forecast.errors import ForecastError, UsageError, printable
 
 if TYPE_CHECKING:
     from forecast.laws.definition import Law
+    from forecast.laws.forms import Form
 
 __all__ = ["check_sendable", "sent"]
 
@@ -21,40 +21,15 @@ MAX_CACHED_LAWS = 32
 
 def sent(law: Law) -> tuple[Callable[..., Law], tuple[Any, ...]]:
     """Return a function of this module and its arguments that make a law again: what copies of it are made by."""
-    from forecast.laws.compose import other_arguments
+    from forecast.laws.compose import law_arguments, other_arguments
     from forecast.laws.forms import Code
     from forecast.laws.grouped import Grouped
 
-    form = law._form
-    if isinstance(form, Grouped):
-        slots = {name: tuple(f.text for f in each) for name, each in form.slots.items()}
-        return _load_grouped, (form.law, form.by, form.labels, slots, _to_plain_record(other_arguments(law)))
-    if isinstance(form, Code):
-        if _is_registered(law):
-            return _load_named, (law.name,)
-        return _load_coded, (form, _to_plain_record(other_arguments(law)))
-    record = _to_plain_record(law.record())
-    return _written, (repr(record), record)
-
-
-def _to_plain_record(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record whose mappings are plain ones, published fits as their fields."""
-    found = {name: _to_dict(value) for name, value in record.items()}
-    found["published"] = tuple(
-        {f.name: _to_dict(getattr(p, f.name)) for f in dataclasses.fields(p)} for p in record["published"]
-    )
-    return found
-
-
-def _to_dict(value: Any) -> Any:
-    return dict(value) if isinstance(value, Mapping) else value
-
-
-def _to_law_arguments(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record as a law takes it."""
-    from forecast.contract.published import PublishedFit
-
-    return {**record, "published": tuple(PublishedFit(**fields) for fields in record["published"])}
+    form, options = law._form, other_arguments(law)
+    if isinstance(form, Code) and _is_registered(law):
+        return _load_named, (law.name,)
+    key = "" if isinstance(form, (Code, Grouped)) else repr({**law_arguments(law), **options})
+    return _load_made, (key, form, options)
 
 
 def _is_registered(law: Law) -> bool:
@@ -75,31 +50,18 @@ def _load_named(name: str) -> Law:
     return law(name)
 
 
-def _load_coded(form: Any, options: Mapping[str, Any]) -> Law:
-    from forecast.laws import Law
-
-    return Law._from_form(form, _to_law_arguments(options))
-
-
-def _written(key: str, record: Mapping[str, Any]) -> Law:
+def _load_made(key: str, form: Form, options: Mapping[str, Any]) -> Law:
+    """Return a law of a form, the one that was made before where the form is a text and has a key."""
     from forecast.laws import Law
 
     if key not in _made:
+        made = Law._from_form(form, options)
+        if not key:
+            return made
         while len(_made) >= MAX_CACHED_LAWS:
             del _made[next(iter(_made))]
-        _made[key] = Law(**_to_law_arguments(record))
+        _made[key] = made
     return _made[key]
-
-
-def _load_grouped(
-    law: Law, by: str, labels: tuple[str, ...], slots: Mapping[str, Any], options: Mapping[str, Any]
-) -> Law:
-    from forecast.formula import parse
-    from forecast.laws import Law
-    from forecast.laws.grouped import Grouped
-
-    read = {name: tuple(parse(text) for text in each) for name, each in slots.items()}
-    return Law._from_form(Grouped(law, by, labels, read), _to_law_arguments(options))
 
 
 def check_sendable(law: Law, where: str) -> None:

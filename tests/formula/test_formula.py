@@ -9,16 +9,15 @@ from hypothesis import given, settings, strategies as st
 
 from forecast.errors import FormulaError
 from forecast.formula import (
-    FUNCTIONS,
     Binary,
     Call,
     Formula,
     Name,
     Number,
     Unary,
-    from_sympy,
     parse,
 )
+from forecast.laws.program import FormulaProgram
 
 # --- what it reads ----------------------------------------------------------------------------------------------------
 
@@ -136,64 +135,15 @@ def test_missing_and_wrong_values_are_named():
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "E + A*N**-alpha + B*D**-beta",
-        "A/(1 + exp(-k*(t - t0)))",
-        "max(a, b, 0.1)*min(x, 2) - abs(x)*a",
-        "sign(x)*x + heaviside(x)*x**2",
-        "erf(x/2)*tanh(x) + sin(x)*cos(x)",
-        "log2(x) + log10(x) + log(x)*sqrt(x)",
-        "x**x + 2**(x/3) + 1/3/x",
-        "I*E**S*N/(gamma + beta)",
-        "(a + b)**200/1e30",
-        "exp(1000*x/999)",
-    ],
-)
-def test_derivatives_agree_with_finite_differences(text):
-    formula = parse(text)
-    here = {n: 0.6 + 0.13 * i for i, n in enumerate(formula.names)}
-    for name in formula.names:
-        slope = formula.derivative(name)
-        step = 1e-6
-        ahead, behind = ({**here, name: here[name] + s} for s in (step, -step))
-        numeric = (formula.evaluate(ahead) - formula.evaluate(behind)) / (2 * step)
-        assert slope.evaluate(here) == pytest.approx(numeric, rel=1e-6, abs=1e-9)
-        assert parse(slope.text).evaluate(here) == pytest.approx(slope.evaluate(here), rel=1e-14)
-
-
-def test_euler_comes_back_as_exp():
-    import sympy
-
-    assert from_sympy(sympy.E * sympy.Symbol("x"), ["x"]).text == "exp(1)*x"
-    with pytest.raises(FormulaError, match="unknown name 'y'"):
-        from_sympy(sympy.Symbol("y"), ["x"])
-    with pytest.raises(FormulaError, match="outside the grammar"):
-        from_sympy(sympy.I, [])
-
-
-@pytest.mark.parametrize(
     "text", ["exp(1000*log(2*x)*1000*1000)", "((2*x)**90)**90", "(3*x)**10000", "exp(1e6*log(2*x))"]
 )
-def test_exact_arithmetic_cannot_explode_inside_sympy(text):
-    formula = parse(text)
-    try:
-        formula.derivative("x")
-    except FormulaError as error:
-        assert "out of range" in str(error)  # noqa: PT017
+def test_a_power_of_powers_has_a_derivative(text):
+    assert len(FormulaProgram(parse(text).root, ["x"], []).evaluate({"x": 0.4}, 2)[1]) == 1
 
 
 @pytest.mark.parametrize("text", ["tanh(sin(" * 28 + "x" + "))" * 28, "log(" * 55 + "x" + ")" * 55])
-def test_deep_nesting_cannot_hang_sympy(text):
-    formula = parse(text)
-    assert formula.derivative("x").names == ("x",)
-
-
-@pytest.mark.parametrize("name", sorted(FUNCTIONS))
-def test_every_function_has_its_counterpart_in_sympy(name):
-    formula = parse(f"{name}(x, 2)" if FUNCTIONS[name].most > 1 else f"{name}(x)")
-    back = from_sympy(formula.to_sympy(), ["x"])
-    assert back.evaluate({"x": 0.7}) == pytest.approx(formula.evaluate({"x": 0.7}), rel=1e-14)
+def test_deep_nesting_cannot_hang_a_derivative(text):
+    assert len(FormulaProgram(parse(text).root, ["x"], []).evaluate({"x": 0.4}, 2)[1]) == 1
 
 
 @pytest.mark.parametrize(
@@ -235,7 +185,7 @@ def test_solutions_give_the_value_back(text, name, truth):
     values = {n: 2.0 + i for i, n in enumerate(formula.names)} | {name: truth}
     target = formula.evaluate(values)
     others = {n: v for n, v in values.items() if n != name}
-    found = [f.evaluate(others) if isinstance(f, Formula) else f for f in formula.solve(name, target)]
+    found = [f.evaluate(others) if isinstance(f, Formula) else f for f in formula.solve(name, target, others)]
     assert any(f == pytest.approx(truth, rel=1e-9) for f in found)
     numbers = formula.substitute(others).solve(name, target)
     assert any(isinstance(f, float) and f == pytest.approx(truth, rel=1e-9) for f in numbers)
@@ -245,9 +195,10 @@ def test_what_cannot_be_solved_says_so():
     for text, says in [
         ("a + b", "does not depend"),
         ("sin(x)", "no single inverse"),
-        ("x + exp(x) + cos(x)", "no closed form"),
+        ("a*x + exp(x)", "occurs more than once and is solved for in numbers, which a must be then"),
     ]:
         with pytest.raises(FormulaError, match=says):
             parse(text).solve("x", 1.0)
-    with pytest.raises(FormulaError, match="too large"):
-        parse("+".join(f"x**{i}" for i in range(1, 60))).solve("x", 1.0)
+    assert parse("x + 1/x").solve("x", 1.0) == []  # the value is nowhere
+    assert parse("x + 1/x").solve("x", 2.5) == pytest.approx([0.5, 2.0])  # and none at the pole
+    assert parse("a*x + x**3").solve("x", 0.0, {"a": -4.0}) == pytest.approx([-2.0, 0.0, 2.0])

@@ -113,12 +113,6 @@ def _plot_comparison(result: dict[str, Any], path: str, width: str) -> None:
     plot_comparison(result, path, width=width)
 
 
-def _law_columns(result: dict[str, Any]) -> dict[str, list[Any]]:
-    """Return the figures as columns: a row for each law."""
-    plain = [key for key in result["laws"][0] if key not in ("warnings", "without")]
-    return {key: [row[key] for row in result["laws"]] for key in plain}
-
-
 def _reason_for_law(law: str, reason: str) -> str:
     """Return a reason that names its law, once."""
     return reason if reason.startswith(f"{law}:") else f"{law}: {reason}"

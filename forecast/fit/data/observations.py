@@ -16,12 +16,11 @@ from forecast.errors import DataError, EmptyDataError, UnknownNameError, UsageEr
 from forecast.fit.data.groups import labels_of
 from forecast.fit.objectives.objective import Objective, RowRule
 from forecast.fit.options import FitRequest
+from forecast.tables import Columns
 from forecast.tables.column_names import check_named_once
 
 if TYPE_CHECKING:
     from forecast.laws import Law
-    from forecast.tables.column_names import check_named_once
-from forecast.tables import Columns
 
 __all__ = ["Observations", "points_of", "read_observations"]
 

@@ -145,12 +145,7 @@ def bootstrap(
             few = True
             parts = [_refit(problem, at, resampling, labels, plan[0], few, 0)]
         done(0)
-        alone = workers is None or workers == 1
-        # a kernel keeps tables of its own, which threads must not share
-        rest = [
-            ((problem if alone else problem.with_changes()), at, resampling, labels, blocks, few, 0)
-            for blocks in plan[1:]
-        ]
+        rest = [(problem, at, resampling, labels, blocks, few, 0) for blocks in plan[1:]]
         parts += share(_refit, rest, workers, where=where, done=lambda i: done(i + 1))
     whole = _concatenate_parts(parts)
     cut = _ReplicateBlock(
@@ -453,7 +448,7 @@ def _fresh(problem: Problem, grid: Grid, target: Target, chosen: NDArray[np.int6
 
 def _audit(both: NewtonResult, count: int, ids: NDArray[np.int64]) -> tuple[NewtonResult, NDArray[np.bool_]]:
     """Return what `count` warm starts led to, or a fresh start of the same replicate where that is better."""
-    found = NewtonResult(**{name: getattr(both, name)[..., :count] for name in NewtonResult.__dataclass_fields__})
+    found = both.take(slice(count))
     value, settled = both.value[count:], both.settled[count:]
     with np.errstate(invalid="ignore"):
         better = settled & ((value < found.value[ids] * (1 - OPTIMUM_RTOL)) | ~found.settled[ids])

@@ -157,7 +157,7 @@ def endpoints_of(solutions: Solutions, level: float, rows: NDArray[np.int64]) ->
     for first in range(0, rows.size, FITS_PER_BATCH):
         some = rows[first : first + FITS_PER_BATCH]
         optima = solutions.optima(some)
-        ends = profile_endpoints(optima, allowed_rise(solutions, some, optima, level), again=False)
+        ends = profile_endpoints(optima, allowed_rise(solutions, some, optima, level))
         profiled.low[:, some] = np.where(ends.better, np.nan, ends.low)
         profiled.high[:, some] = np.where(ends.better, np.nan, ends.high)
         for j in np.flatnonzero(ends.better):
@@ -169,15 +169,15 @@ def endpoints_of(solutions: Solutions, level: float, rows: NDArray[np.int64]) ->
     return profiled
 
 
-def no_profile(solutions: Solutions, level: float, b: int = 0) -> str:
-    """Say why a fit has no profile; empty where it has one."""
+def no_profile(solutions: Solutions, level: float) -> str:
+    """Say why a single fit has no profile; empty where it has one."""
     known = solutions.known
-    if b in known.flaws:
-        return known.flaws[b]
-    if known.exact[b]:
+    if known.flaw():
+        return known.flaw()
+    if known.exact[0]:
         return f"{ROUNDING_REASON}: a refit cannot be told from them (method='wald' gives an interval)"
-    better = endpoints_of(solutions, level, np.array([b])).better
-    return solutions.doubts[b] if b in better else ""
+    better = endpoints_of(solutions, level, np.array([0])).better
+    return solutions.doubts[0] if better else ""
 
 
 def refute(made: Solutions, b: int, at: Array, value: float) -> None:

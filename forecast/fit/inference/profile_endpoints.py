@@ -87,17 +87,14 @@ class ProfileEndpoints:
     ----------
     low, high : ndarray
         (k, B); infinite where no limit was found.
-    settled : ndarray of bool
-        (k, B): the refits at the limits arrived.
     better : ndarray of bool
-        (B,): a refit was better than the optimum, so that it was none; the intervals are about the better one.
+        (B,): a refit was better than the optimum, so that it was none: such a fit has no limits.
     optima : Optima
         The best there is now.
     """
 
     low: Array
     high: Array
-    settled: NDArray[np.bool_]
     better: NDArray[np.bool_]
     optima: Optima
 
@@ -110,7 +107,7 @@ def refit(
     return newton.solve(optima.target.take(fit), start, blind=UNCHECKED_STEP_TOLERANCE, iterations=steps, fixed=place)
 
 
-def profile_endpoints(optima: Optima, rise: Array, *, again: bool = True) -> ProfileEndpoints:
+def profile_endpoints(optima: Optima, rise: Array) -> ProfileEndpoints:
     """Return where the objective, minimised over the other parameters, has risen by as much as is allowed.
 
     Parameters
@@ -118,28 +115,14 @@ def profile_endpoints(optima: Optima, rise: Array, *, again: bool = True) -> Pro
     optima : Optima
     rise : ndarray
         (k, B), above the minimum.
-    again : bool
-        Search about the better optimum where one was found; else such a fit has no limits.
     """
-    k, count = optima.q.shape
-    low, high = np.empty((k, count)), np.empty((k, count))
-    settled, better = np.empty((k, count), dtype=bool), np.zeros(count, dtype=bool)
-    todo = np.arange(count)
-    for last in (False, True):
-        search = _Search(optima, todo, rise[:, todo])
-        search.run(end=last)
-        low[:, todo], high[:, todo], settled[:, todo] = search.ends()
-        improved = search.improved()
-        if not improved.any() or last:
-            break
-        rows = np.zeros(count, dtype=bool)
-        rows[todo[improved]] = True
-        better |= rows
-        optima = optima.moved(rows, search.best_q[:, improved])
-        todo = todo[improved]
-        if not again:
-            break
-    return ProfileEndpoints(low=low, high=high, settled=settled, better=better, optima=optima)
+    search = _Search(optima, rise)
+    search.run()
+    low, high = search.ends()
+    better = search.improved()
+    if better.any():
+        optima = optima.moved(better, search.best_q[:, better])
+    return ProfileEndpoints(low=low, high=high, better=better, optima=optima)
 
 
 class _Search:
@@ -148,8 +131,8 @@ class _Search:
     Where a row stands is a distance from the estimate; of a positive parameter upwards, the logarithm of a factor.
     """
 
-    def __init__(self, optima: Optima, fits: NDArray[np.int64], rise: Array) -> None:
-        k, count = optima.q.shape[0], fits.size
+    def __init__(self, optima: Optima, rise: Array) -> None:
+        k, count = optima.q.shape
         self.options = optima.target.solver.profile
         self.logs, self.lower, self.upper = (
             optima.coordinates.logs, optima.coordinates.lower, optima.coordinates.upper,
@@ -158,8 +141,7 @@ class _Search:
         shape = (k, 2, count)
         self.place = np.broadcast_to(np.arange(k)[:, None, None], shape).ravel()
         self.sign = np.broadcast_to(np.array([-1.0, 1.0])[None, :, None], shape).ravel()
-        self.column = np.broadcast_to(np.arange(count), shape).ravel()
-        self.fit = fits[self.column]
+        self.fit = np.broadcast_to(np.arange(count), shape).ravel()
         self.rise = np.broadcast_to(np.maximum(rise, 1e-300)[:, None], shape).ravel()
         self.centre = optima.q[self.place, self.fit]
         self.inverse = optima.inverse
@@ -183,10 +165,10 @@ class _Search:
         #: Who was refitted from elsewhere, and how often it was better there.
         self.reopened = np.zeros(rows, dtype=np.int64)
         self.checked = np.zeros(rows, dtype=bool)
-        self.base = optima.value[fits]
+        self.base = optima.value
         #: How near 0 a root must come: not nearer than rounding lets it.
-        self.near = np.maximum(self.options.root_tolerance, 1e-15 * np.abs(self.base[self.column]) / self.rise)
-        self.best, self.best_q = self.base.copy(), optima.q[:, fits].copy()
+        self.near = np.maximum(self.options.root_tolerance, 1e-15 * np.abs(self.base[self.fit]) / self.rise)
+        self.best, self.best_q = self.base.copy(), optima.q.copy()
 
     def _measure(self, width: Array) -> None:
         """Set the first step of each row, how far it goes, and where its bound lies."""
@@ -258,12 +240,12 @@ class _Search:
     def _root(self, rows: NDArray[np.int64], value: Array) -> Array:
         """Return the signed root of the rise, less what is allowed: -1 at the estimate, 0 at a limit."""
         with np.errstate(invalid="ignore"):
-            rise = np.maximum(value - self.base[self.column[rows]], 0.0) / self.rise[rows]
+            rise = np.maximum(value - self.base[self.fit[rows]], 0.0) / self.rise[rows]
         return np.asarray(np.sqrt(rise) - 1.0)
 
     def _keep_best(self, rows: NDArray[np.int64], value: Array, q: Array) -> None:
         order = np.argsort(-value, kind="stable")
-        column = self.column[rows][order]
+        column = self.fit[rows][order]
         least, place = np.full(self.count, np.inf), np.full(self.count, -1)
         least[column], place[column] = value[order], order  # the last one written is the least
         better = least < self.best
@@ -319,8 +301,8 @@ class _Search:
 
     # The search -------------------------------------------------------------------------------------------------------
 
-    def run(self, *, end: bool = True) -> None:
-        """Search until every row has its limit; not for fits that turn out to be no optimum, unless to the end."""
+    def run(self) -> None:
+        """Search until every row has its limit; not for fits that turn out to be no optimum."""
         self.limit[self.reach <= 0] = np.where(self.bound <= 0, 0.0, np.inf)[self.reach <= 0]
         for round_ in range(self.options.max_rounds):
             budgets.check_time("profiling", round_, self.options.max_rounds, "rounds")
@@ -333,8 +315,7 @@ class _Search:
             other = np.where(open_, self.inner_q[:, rows], self._between(rows, t))
             z, q, arrived = self._refits(rows, t, [self._along(rows, t), other])
             self._take(rows, t, z, q, arrived)
-            if not end:
-                self.limit[rows[self.improved()[self.column[rows]]]] = np.inf
+            self.limit[rows[self.improved()[self.fit[rows]]]] = np.inf
         rows = np.flatnonzero(np.isnan(self.limit))
         self.limit[rows], self.sure[rows] = self.inner_t[rows], False
 
@@ -425,8 +406,8 @@ class _Search:
             self.base - self.best > np.maximum(self.options.better_share * allowed, 1e-12 * np.abs(self.base))
         )
 
-    def ends(self) -> tuple[Array, Array, NDArray[np.bool_]]:
-        """Return the limits and whether the refits at them arrived, (k, B) each."""
+    def ends(self) -> tuple[Array, Array]:
+        """Return the limits, (k, B) each."""
         shape = (self.k, 2, self.count)
         rows = np.arange(self.limit.size)
         at = np.where(
@@ -435,4 +416,4 @@ class _Search:
             self._value(rows, np.where(np.isinf(self.limit), 0.0, self.limit)),
         )
         both = at.reshape(shape)
-        return both[:, 0], both[:, 1], np.asarray(self.sure.reshape(shape).all(axis=1))
+        return both[:, 0], both[:, 1]

@@ -69,25 +69,6 @@ class Uncertainty:
     absolute_sigma: bool
     clusters: int = 0
 
-    def take(self, rows: NDArray[np.int64]) -> Uncertainty:
-        """Return what some of the fits know."""
-        places = {int(b): j for j, b in enumerate(rows)}
-        return Uncertainty(
-            names=self.names,
-            at=self.at[:, rows],
-            logs=self.logs[:, rows],
-            covariance=self.covariance[rows],
-            bounds=self.bounds[:, rows],
-            sides=self.sides[:, rows],
-            unidentified={places[b]: why for b, why in self.unidentified.items() if b in places},
-            flaws={places[b]: why for b, why in self.flaws.items() if b in places},
-            dof=self.dof[rows],
-            scale=self.scale[rows],
-            exact=self.exact[rows],
-            absolute_sigma=self.absolute_sigma,
-            clusters=self.clusters,
-        )
-
     def on_bounds(self, b: int = 0) -> dict[str, tuple[float, int]]:
         """Return the parameters of a fit that stand on a bound: the bound, and 1 or -1 for the side that is open."""
         standing = zip(self.names, self.bounds[:, b], self.sides[:, b], strict=True)

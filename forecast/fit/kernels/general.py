@@ -20,7 +20,7 @@ from forecast.errors import ForecastError
 if TYPE_CHECKING:
     from forecast.laws import Law
 
-__all__ = ["Kernel", "LawState", "Placement", "ProgramKernel", "natural", "of_fits", "to_logs", "total"]
+__all__ = ["Kernel", "LawState", "Placement", "ProgramKernel", "natural", "to_logs", "total"]
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -45,8 +45,6 @@ class Placement:
         The other parameters.
     link : bool
         f is the logarithm of the law.
-    positive : ndarray of bool, optional
-        Who is never negative; default: whose coordinate is the logarithm.
     """
 
     law: Law
@@ -55,7 +53,6 @@ class Placement:
     logs: NDArray[np.bool_]
     fixed: Mapping[str, float]
     link: bool
-    positive: NDArray[np.bool_] | None = None
 
     def some(self, points: slice) -> Placement:
         """Return the law at some of the points."""
@@ -112,18 +109,6 @@ class Kernel(Protocol):
 def natural(q: Array, logs: NDArray[np.bool_]) -> Array:
     """Return the parameters at coordinates (k, B)."""
     return np.where(logs[:, None], np.exp(np.where(logs[:, None], q, 0.0)), q)
-
-
-def of_fits(state: LawState, rows: Any) -> LawState:
-    """Return parameters, value, slopes and curvatures of some of the fits."""
-    p, value, slopes, curves = state.inner
-    count = value.shape[0]
-
-    def of(part: Any) -> Any:
-        return part[rows] if np.ndim(part) == 2 and part.shape[0] == count else part
-
-    some = p[:, rows], value[rows], [of(part) for part in slopes], {pair: of(part) for pair, part in curves.items()}
-    return LawState(state.f[rows], some)
 
 
 def total(part: Any, weights: Any, shape: tuple[int, int]) -> Array:
@@ -214,30 +199,41 @@ class ProgramKernel:
         if not self.own:
             return self
         some = {n: v if v.ndim == 1 else v[rows] for n, v in self.variables.items()}
-        return ProgramKernel(replace(self.placement, variables=some), program=self.program)
+        return type(self)(replace(self.placement, variables=some), program=self.program)
 
     def fits(self, state: LawState, rows: Any) -> LawState:
         """Return the law of some of the fits."""
-        return of_fits(state, rows)
+        p, value, slopes, curves = state.inner
+        count = value.shape[0]
+
+        def of(part: Any) -> Any:
+            return part[rows] if np.ndim(part) == 2 and part.shape[0] == count else part
+
+        some = p[:, rows], value[rows], [of(part) for part in slopes], {pair: of(part) for pair, part in curves.items()}
+        return LawState(state.f[rows], some)
 
     def some(self, points: slice) -> ProgramKernel:
         """Return the kernel at some of the points."""
-        return ProgramKernel(self.placement.some(points), program=self.program)
+        return type(self)(self.placement.some(points), program=self.program)
 
     def at(self, q: Array, order: int = 2) -> LawState:
         """Return the law at parameters (k, B)."""
         with np.errstate(all="ignore"):
             p = natural(q, self.logs)
             given = {name: p[i][:, None] for i, name in enumerate(self.free)}
-            value, slopes, curves = self.program.evaluate({**self.constants, **given, **self.variables}, order)
+            value, slopes, curves = self._evaluated({**self.constants, **given}, order)
             value = np.broadcast_to(value, (q.shape[1], self.n))
             f = np.log(value) if self.link else value
-        return LawState(f, (p, value, [slopes[i] for i in self.index] if order else [], curves))
+        return LawState(f, (p, value, slopes, curves))
+
+    def _evaluated(self, parameters: dict[str, Any], order: int) -> tuple[Any, list[Any], Any]:
+        """Return value, slopes and curvatures of the law at its points."""
+        value, slopes, curves = self.program.evaluate({**parameters, **self.variables}, order)
+        return value, [slopes[i] for i in self.index] if order else [], curves
 
     def contract(self, state: LawState, first: Array, second: Array, share: Array | None = None) -> tuple[Array, Array]:
         """Return gradient (k, B) and Hessian (k, k, B); see `Kernel.contract`."""
         p, value, slopes, curves = state.inner
-        k, shape = len(self.free), first.shape
         with np.errstate(all="ignore"):
             slope = first
             if self.link:  # derivatives of log f from those of f
@@ -245,26 +241,30 @@ class ProgramKernel:
                 slope = first * inverse
                 second = (second - (first if share is None else share * first)) * inverse * inverse
             bend = slope if share is None else share * slope
-            if first.size <= MAX_ONE_CALL_ELEMENTS:
-                gradient, hessian = self._at_once(slopes, curves, slope, second, bend)
-                return to_logs(gradient, hessian, p, self.logs, share)
-            gradient = np.empty((k, shape[0]))
-            hessian = np.zeros((k, k, shape[0]))
-            for a in range(k):
-                part = slopes[a]
-                gradient[a] = total(part, slope, shape)
-                if np.ndim(part) == 0 and part == 0:
-                    continue
-                side = np.multiply(second, part)
-                for b in range(a + 1):
-                    hessian[a, b] = total(slopes[b], side, shape)
-            for a in range(k):
-                for b in range(a + 1):
-                    i, j = sorted((self.index[a], self.index[b]))
-                    if (i, j) in curves:
-                        hessian[a, b] += total(curves[i, j], bend, shape)
-                    hessian[b, a] = hessian[a, b]
-            return to_logs(gradient, hessian, p, self.logs, share)
+            return to_logs(*self._sums(slopes, curves, slope, second, bend), p, self.logs, share)
+
+    def _sums(self, slopes: list[Any], curves: Any, slope: Array, second: Array, bend: Array) -> tuple[Array, Array]:
+        """Return gradient and Hessian by the parameters as the law has them."""
+        if slope.size <= MAX_ONE_CALL_ELEMENTS:
+            return self._at_once(slopes, curves, slope, second, bend)
+        k, shape = len(self.free), slope.shape
+        gradient = np.empty((k, shape[0]))
+        hessian = np.zeros((k, k, shape[0]))
+        for a in range(k):
+            part = slopes[a]
+            gradient[a] = total(part, slope, shape)
+            if np.ndim(part) == 0 and part == 0:
+                continue
+            side = np.multiply(second, part)
+            for b in range(a + 1):
+                hessian[a, b] = total(slopes[b], side, shape)
+        for a in range(k):
+            for b in range(a + 1):
+                i, j = sorted((self.index[a], self.index[b]))
+                if (i, j) in curves:
+                    hessian[a, b] += total(curves[i, j], bend, shape)
+                hessian[b, a] = hessian[a, b]
+        return gradient, hessian
 
     def _at_once(
         self, slopes: list[Any], curves: Mapping[tuple[int, int], Any], slope: Array, second: Array, bend: Array
@@ -295,9 +295,13 @@ class ProgramKernel:
         """Return the derivatives of f by the coordinates, (k, B, n)."""
         p, value, slopes, _ = state.inner
         with np.errstate(all="ignore"):
-            table = np.array([np.broadcast_to(s, value.shape) for s in slopes], dtype=float)
+            table = self._slope_table(slopes, value.shape)
             table *= np.where(self.logs[:, None], p, 1.0)[:, :, None]
             return table / value if self.link else table
+
+    def _slope_table(self, slopes: list[Any], shape: tuple[int, ...]) -> Array:
+        """Return the slopes by the free parameters as one array, (k, B, n)."""
+        return np.array([np.broadcast_to(s, shape) for s in slopes], dtype=float)
 
 
 def to_logs(

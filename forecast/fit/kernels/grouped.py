@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.fit.kernels.general import LawState, Placement, natural, of_fits, to_logs
+from forecast.fit.kernels.general import Placement, ProgramKernel
 from forecast.laws.grouped import Grouped
 
 if TYPE_CHECKING:
@@ -33,25 +33,23 @@ def is_supported(law: Law, variables: Mapping[str, Array]) -> bool:
     )  # fmt: skip
 
 
-class GroupKernel:
+class GroupKernel(ProgramKernel):
     """A grouped law at the points; see `forecast.fit.kernels.general.Kernel`.
 
     Parameters
     ----------
     placement : Placement
         Of a grouped law, with the groups among the variables, all of them (n,).
+    program : Program, optional
+        That of the law that each group follows, where it is at hand.
     """
 
-    def __init__(self, placement: Placement) -> None:
+    def __init__(self, placement: Placement, *, program: Any = None) -> None:
         form = placement.law._form
         assert isinstance(form, Grouped)
-        self.placement = placement
-        self.form, self.free, self.logs, self.fixed = form, placement.free, placement.logs, placement.fixed
-        self.link = placement.link
-        self.program = form.law.program()
+        super().__init__(placement, program=form.law.program() if program is None else program)
+        self.form, self.codes = form, placement.variables[form.by]
         self.points = {n: placement.variables[n] for n in form.law.variables}
-        self.codes = placement.variables[form.by]
-        self.n = self.codes.size
         self.member = (self.codes[:, None] == np.arange(len(form.labels))).astype(float)
         roles = form.roles()
         #: For each parameter of the law, the coordinates that take its place: (coordinate, group or None).
@@ -71,63 +69,36 @@ class GroupKernel:
             for j in range(i + 1)
         }
 
-    def fits(self, state: LawState, rows: Any) -> LawState:
-        """Return the law of some of the fits."""
-        return of_fits(state, rows)
+    def _evaluated(self, parameters: dict[str, Any], order: int) -> tuple[Any, list[Any], Any]:
+        """Return value, slopes and curvatures of the law that each group follows, each point with those of its own."""
+        chosen = self.form.chosen({**parameters, self.form.by: self.codes})
+        shared = {n: parameters[n] for n in self.form.law.parameters if n not in chosen}
+        return self.program.evaluate({**shared, **chosen, **self.points}, order)  # type: ignore[no-any-return]
 
-    def take(self, rows: Any) -> GroupKernel:
-        """Return the kernel of some of the fits."""
-        return self
-
-    def some(self, points: slice) -> GroupKernel:
-        """Return the kernel at some of the points."""
-        return GroupKernel(self.placement.some(points))
-
-    def at(self, q: Array, order: int = 2) -> LawState:
-        """Return the law at parameters (k, B)."""
-        with np.errstate(all="ignore"):
-            p = natural(q, self.logs)
-            given: dict[str, Any] = {n: np.float64(v) for n, v in self.fixed.items()}
-            given |= {name: p[i][:, None] for i, name in enumerate(self.free)}
-            chosen = self.form.chosen({**given, self.form.by: self.codes})
-            shared = {n: given[n] for n in self.form.law.parameters if n not in chosen}
-            value, slopes, curves = self.program.evaluate({**shared, **chosen, **self.points}, order)
-            value = np.broadcast_to(value, (q.shape[1], self.n))
-            f = np.log(value) if self.link else value
-        return LawState(f, (p, value, slopes, curves))
-
-    def contract(self, state: LawState, first: Array, second: Array, share: Array | None = None) -> tuple[Array, Array]:
-        """Return gradient (k, B) and Hessian (k, k, B); see `Kernel.contract`."""
-        p, value, slopes, curves = state.inner
-        k, shape = len(self.free), first.shape
-        with np.errstate(all="ignore"):
-            slope = first
-            if self.link:  # derivatives of log f from those of f
-                inverse = 1.0 / value
-                slope = first * inverse
-                second = (second - (first if share is None else share * first)) * inverse * inverse
-            bend = slope if share is None else share * slope
-            gradient, hessian = np.zeros((k, shape[0])), np.zeros((k, k, shape[0]))
-            for i, mine in enumerate(self.places):
-                if not mine:
+    def _sums(self, slopes: list[Any], curves: Any, slope: Array, second: Array, bend: Array) -> tuple[Array, Array]:
+        """Return gradient and Hessian by the parameters as the law has them."""
+        k, count = len(self.free), len(slope)
+        gradient, hessian = np.zeros((k, count)), np.zeros((k, k, count))
+        for i, mine in enumerate(self.places):
+            if not mine:
+                continue
+            sums = self._summed(np.multiply(slopes[i], slope), {group for _, group in mine})
+            for a, group in mine:
+                gradient[a] += sums[group]
+            side = np.multiply(second, slopes[i])
+            for j in range(i + 1):
+                pairs = self.pairs[i, j]
+                if not pairs:
                     continue
-                sums = self._summed(np.multiply(slopes[i], slope), {group for _, group in mine})
-                for a, group in mine:
-                    gradient[a] += sums[group]
-                side = np.multiply(second, slopes[i])
-                for j in range(i + 1):
-                    pairs = self.pairs[i, j]
-                    if not pairs:
-                        continue
-                    table = np.multiply(side, slopes[j])
-                    if (j, i) in curves:
-                        table = table + np.multiply(curves[j, i], bend)
-                    sums = self._summed(table, {group for _, _, group in pairs})
-                    for a, b, group in pairs:
-                        hessian[a, b] += sums[group]
-                        if j < i:
-                            hessian[b, a] += sums[group]
-            return to_logs(gradient, hessian, p, self.logs, share)
+                table = np.multiply(side, slopes[j])
+                if (j, i) in curves:
+                    table = table + np.multiply(curves[j, i], bend)
+                sums = self._summed(table, {group for _, _, group in pairs})
+                for a, b, group in pairs:
+                    hessian[a, b] += sums[group]
+                    if j < i:
+                        hessian[b, a] += sums[group]
+        return gradient, hessian
 
     def _summed(self, table: Array, groups: set[int | None]) -> dict[int | None, Array]:
         """Return the sums over the requested `groups`: over all points under None, over a group under its place."""
@@ -139,13 +110,10 @@ class GroupKernel:
             found[None] = table.sum(axis=1)
         return found
 
-    def jacobian(self, state: LawState) -> Array:
-        """Return the derivatives of f by the coordinates, (k, B, n)."""
-        p, value, slopes, _ = state.inner
-        table = np.zeros((len(self.free), *value.shape))
-        with np.errstate(all="ignore"):
-            for i, mine in enumerate(self.places):
-                for a, group in mine:
-                    table[a] += np.multiply(slopes[i], 1.0 if group is None else self.member[:, group])
-            table *= np.where(self.logs[:, None], p, 1.0)[:, :, None]
-            return table / value if self.link else table
+    def _slope_table(self, slopes: list[Any], shape: tuple[int, ...]) -> Array:
+        """Return the slopes by the free parameters as one array, (k, B, n)."""
+        table = np.zeros((len(self.free), *shape))
+        for i, mine in enumerate(self.places):
+            for a, group in mine:
+                table[a] += np.multiply(slopes[i], 1.0 if group is None else self.member[:, group])
+        return table

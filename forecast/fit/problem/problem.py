@@ -14,8 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.fit.kernels.general import Kernel, Placement, ProgramKernel
-from forecast.fit.kernels.power_sum import PowerSum, power_terms
-from forecast.fit.objectives.objective import Scratch
 from forecast.fit.problem.poles import Poles, poles_of
 from forecast.fit.problem.target import Target
 from forecast.formula.tree import Binary, Name, walk
@@ -34,21 +32,13 @@ BOUND_RTOL = 1e-7
 
 
 def kernel_for(placement: Placement) -> Kernel:
-    """Return the fastest kernel a law has at these points: log-sum-exp for sums of powers, else the general one."""
-    law = placement.law
-    if law.levels:
+    """Return the kernel of a law at these points: one that sums group by group where it has groups."""
+    if placement.law.levels:
         from forecast.fit.kernels.grouped import GroupKernel, is_supported
 
-        if is_supported(law, placement.variables):
+        if is_supported(placement.law, placement.variables):
             return GroupKernel(placement)
-    general = ProgramKernel(placement)
-    positive = placement.logs if placement.positive is None else placement.positive
-    terms = power_terms(law, placement.free, positive, placement.fixed)
-    if terms is not None:
-        quick = PowerSum(terms, placement.variables, placement.free, placement.logs, placement.link, general)
-        if quick.usable:
-            return quick
-    return general
+    return ProgramKernel(placement)
 
 
 def multiplied_parameters(law: Law, free: tuple[str, ...], positive: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -115,19 +105,19 @@ class Problem(Target):
     def parts(self) -> dict[str, Any]:
         """Return of what a problem like it is made, but for what follows from that."""
         given = {name: self.__dict__[name] for name, part in self.__dataclass_fields__.items() if part.init}
-        return {**given, "kernel": None, "scratch": Scratch()}
+        return {**given, "kernel": None}
 
     def with_changes(self, **changes: Any) -> Self:
         """Return the problem with other data, coordinates or weights, and what follows from these."""
-        return replace(self, kernel=None, scratch=Scratch(), **changes)
+        return replace(self, kernel=None, **changes)
 
     def with_options(self, **options: Any) -> Self:
         """Return the same problem under other options."""
-        return replace(self, options={**self.options, **options}, scratch=Scratch())
+        return replace(self, options={**self.options, **options})
 
     def as_squares(self) -> Self:
         """Return the problem of least squares in the same link, for a first look."""
-        return replace(self, objective=self.objective.as_squares(), options={}, scratch=Scratch())
+        return replace(self, objective=self.objective.as_squares(), options={})
 
     def thinned(self, count: int) -> Problem:
         """Return the problem at so many of its points, drawn at random, for a look at many; itself where they are few.
@@ -161,12 +151,8 @@ class Problem(Target):
         )
 
     def kernel_in(self, logs: NDArray[np.bool_]) -> Kernel:
-        """Return the fastest kernel, with these coordinates in logarithms."""
+        """Return the kernel with these coordinates in logarithms."""
         return kernel_for(self.placement(logs))
-
-    def general(self, logs: NDArray[np.bool_]) -> Kernel:
-        """Return the general kernel in other coordinates."""
-        return ProgramKernel(self.placement(logs))
 
     def placement(self, logs: NDArray[np.bool_]) -> Placement:
         """Return the law at the points, with these coordinates in logarithms."""

@@ -79,28 +79,24 @@ def solve_batch(
         target, solved, starts = _solve_rescaled(law, observations, target, robust, start)
         return target, solved, None, starts
     found = solve_separable(law, observations, target, UNCHECKED_STEP_TOLERANCE)
-    form = None if found is None else found.form
+    bread: Array | None = None
     if found is not None:
+        solved, form = found.solved, found.form
         # of a walk over a grid every value was a start, and all led to one place
-        solved, starts = found.solved, np.full((2, found.solved.value.size), 1 if form is None else GRID)
+        starts = np.full((2, solved.value.size), 1 if form is None else GRID)
+        bread, left = 0.5 * solved.hessian, np.flatnonzero(~solved.settled)
+        bread[:, :, left] = np.nan
+        if left.size and form is not None:
+            at, rows = form.edges(target.take(left), left)
+            steps = target.solver.multistart.batch_iterations
+            again = newton.solve(target.take(left[rows]), at, iterations=steps, **FINAL_OPTIONS)
+            solved.put(again, left[rows])
     elif (nearly := _from_relative(law, observations, target)) is not None:
         solved, starts = nearly, np.full((2, nearly.value.size), GRID)
-        left = np.flatnonzero(~solved.settled)
-        if left.size:
-            _, again, starts[:, left] = _solve_rescaled(law, observations.take(left), target.take(left), otherwise)
-            solved.put(again, left)
-        return target, solved, None, starts
     else:
         target, solved, starts = _solve_rescaled(law, observations, target, otherwise)
         return target, solved, None, starts
-    bread, left = 0.5 * solved.hessian, np.flatnonzero(~solved.settled)
-    bread[:, :, left] = np.nan
-    if left.size and form is not None:
-        at, rows = form.edges(target.take(left), left)
-        steps = target.solver.multistart.batch_iterations
-        again = newton.solve(target.take(left[rows]), at, iterations=steps, **FINAL_OPTIONS)
-        solved.put(again, left[rows])
-        left = np.flatnonzero(~solved.settled)
+    left = np.flatnonzero(~solved.settled)
     if left.size:
         _, again, starts[:, left] = _solve_rescaled(law, observations.take(left), target.take(left), otherwise)
         solved.put(again, left)

@@ -42,8 +42,6 @@ class NewtonResult:
         (B,), the plain value; inf where nothing could be computed.
     settled : ndarray of bool
         (B,): no direction is left in which the objective still falls.
-    active : ndarray of bool
-        (k, B): on a bound, and the objective would fall beyond it.
     iterations : ndarray of int
     hessian : ndarray
         (k, k, B), at the solution.
@@ -52,7 +50,6 @@ class NewtonResult:
     q: Array
     value: Array
     settled: NDArray[np.bool_]
-    active: NDArray[np.bool_]
     iterations: NDArray[np.int64]
     hessian: Array
 
@@ -73,7 +70,6 @@ def unsolved_result(q: Array) -> NewtonResult:
         q=np.array(q),
         value=np.full(count, np.inf),
         settled=np.zeros(count, dtype=bool),
-        active=np.zeros((k, count), dtype=bool),
         iterations=np.zeros(count, dtype=np.int64),
         hessian=np.zeros((k, k, count)),
     )
@@ -322,9 +318,7 @@ class _FitQueue:
         with np.errstate(invalid="ignore"):
             settled |= self.value <= self.whole
         settled &= np.isfinite(self.value)
-        return NewtonResult(
-            q=self.q, value=self.value, settled=settled, active=active, iterations=self.age, hessian=self.h
-        )
+        return NewtonResult(q=self.q, value=self.value, settled=settled, iterations=self.age, hessian=self.h)
 
 
 def check_by_second_route(target: Target, start: Array, *, iterations: int) -> NewtonResult:

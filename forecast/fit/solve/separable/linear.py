@@ -55,7 +55,7 @@ def curves_solved(law: Law, variables: Mapping[str, Array], target: Target) -> N
     offset, columns = _offset_and_slopes(law, variables, coordinates.free, coordinates.fixed)
     k, (count, n) = len(coordinates.free), target.y.shape
     q, value, hessian = np.zeros((k, count)), np.full(count, np.inf), np.zeros((k, k, count))
-    settled, active = np.zeros(count, dtype=bool), np.zeros((k, count), dtype=bool)
+    settled = np.zeros(count, dtype=bool)
     size = max(16, CHUNK_ELEMENTS // n)
     weights = np.atleast_2d(target.weights)
     lower, upper = coordinates.natural(coordinates.lower), coordinates.natural(coordinates.upper)
@@ -63,7 +63,7 @@ def curves_solved(law: Law, variables: Mapping[str, Array], target: Target) -> N
         rows = slice(first, min(first + size, count))
         some = [_some(c, rows) for c in columns]
         left, w = target.y[rows] - _some(offset, rows), _some(weights, rows)
-        p, on_bounds = bounded_squares(some, left, w, lower, upper)
+        p, _ = bounded_squares(some, left, w, lower, upper)
         part = coordinates.internal(p.T).T
         good = np.isfinite(part).all(axis=0)
         with np.errstate(all="ignore"):
@@ -74,12 +74,10 @@ def curves_solved(law: Law, variables: Mapping[str, Array], target: Target) -> N
                 weighted = w * moved[i]
                 for j in range(i + 1):
                     hessian[i, j, rows] = hessian[j, i, rows] = 2 * np.sum(weighted * moved[j], axis=-1)
-        q[:, rows], active[:, rows] = np.where(good, part, 0.0), on_bounds
+        q[:, rows] = np.where(good, part, 0.0)
         settled[rows] = good & np.isfinite(value[rows])
     value[~settled] = np.inf
-    return NewtonResult(
-        q=q, value=value, settled=settled, active=active, iterations=np.ones(count, dtype=np.int64), hessian=hessian
-    )
+    return NewtonResult(q=q, value=value, settled=settled, iterations=np.ones(count, dtype=np.int64), hessian=hessian)
 
 
 def solved_directly(problem: Problem) -> Array | None:
