@@ -12,7 +12,6 @@ import click
 from forecast.base.quantiles import DEFAULT_LEVEL
 from forecast.cli import render
 from forecast.cli.ask.result_output import NARROWING, show_projection
-from forecast.cli.level_option import level_option
 from forecast.cli.output_files import (
     RESULT_SUFFIXES,
     add_options,
@@ -23,6 +22,7 @@ from forecast.cli.output_files import (
     reject_options,
     report_option,
 )
+from forecast.cli.reading_options import level_option
 from forecast.errors import ResultError, UsageError, printable
 
 __all__ = ["show"]

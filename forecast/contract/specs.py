@@ -564,7 +564,7 @@ class ScenarioSpec(Spec):
         Path of a ledger of what it said, and others beside it, which ``forecast scorecard`` shows; empty for none.
     record : str
         Path of a CSV file that says how it would have done as of dates in the past; see
-        `forecast.evaluation.whole.scenario_record`.
+        `forecast.evaluation.whole.scenario_scores`.
     """
 
     kind: ClassVar[str] = "scenario"

@@ -14,7 +14,7 @@ from forecast.base.dates import decimal_year
 from forecast.base.quantiles import DEFAULT_LEVEL
 from forecast.errors import printable
 from forecast.evaluation.crossing_record import MOST_YEARS, statement_text
-from forecast.evaluation.whole.scenario_record import screen_line
+from forecast.evaluation.whole.scenario_scores import screen_line
 from forecast.models.shapes.track_record import coverage_by_shape, crossings_by_shape
 from forecast.projection.result import (
     DateAnswer,

@@ -14,10 +14,9 @@ from forecast.errors import printable
 from forecast.projection.result import DateAnswer, FirstAnswer, ProjectedAnswer, Projection, RankingAnswer, ValueAnswer
 from forecast.projection.result.observed_values import last_observation
 from forecast.projection.result.projected_answers import AnswerDistribution, RankingRow
-from forecast.report.words.authored import written
 from forecast.report.words.date_text import as_text, fine_interval, fine_span, month
 from forecast.report.words.number_text import amount, amount_range, format_number, percent, short_zeros
-from forecast.report.words.patterns import fill, load_patterns
+from forecast.report.words.patterns import fill, load_patterns, written
 from forecast.scenarios.authored_sentences import SLOT, SLOTS
 from forecast.scenarios.quantities.changes import as_phrase as change_phrase
 from forecast.scenarios.settings import setting_values

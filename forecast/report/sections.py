@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from forecast.errors import printable
-from forecast.evaluation.whole.scenario_record import record_sentences
+from forecast.evaluation.whole.scenario_scores import record_sentences
 from forecast.models.shapes.track_record import record_sentence as track_record
 from forecast.projection.result import (
     DateAnswer,

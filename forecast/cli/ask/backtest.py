@@ -11,7 +11,6 @@ import numpy as np
 
 from forecast.base.lazy import xr
 from forecast.cli import render
-from forecast.cli.access_options import access_options
 from forecast.cli.catalogue.listing import json_option
 from forecast.cli.output_files import (
     TABLE_SUFFIXES,
@@ -22,7 +21,7 @@ from forecast.cli.output_files import (
     plot_option,
     reject_options,
 )
-from forecast.cli.reading_options import reading_options
+from forecast.cli.reading_options import access_options, reading_options
 from forecast.errors import ForecastError, UsageError, printable
 
 if TYPE_CHECKING:

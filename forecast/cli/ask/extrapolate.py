@@ -10,11 +10,9 @@ import numpy as np
 
 from forecast.base.dates import iso_date_or_none
 from forecast.cli import render
-from forecast.cli.access_options import access_options
 from forecast.cli.catalogue.listing import json_option
-from forecast.cli.level_option import level_option
 from forecast.cli.output_files import TABLE_SUFFIXES, emit_files, out_option, plot_option, report_option
-from forecast.cli.reading_options import reading_options, reduce_option, scale_options
+from forecast.cli.reading_options import access_options, level_option, reading_options, reduce_option, scale_options
 from forecast.errors import DataError, ForecastError, UsageError
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 from forecast.cli import render
-from forecast.cli.access_options import access_options
 from forecast.cli.ask.run import draw_options, merge_settings, parse_key_values
 from forecast.cli.catalogue.listing import json_option
+from forecast.cli.reading_options import access_options
 from forecast.errors import printable
 
 __all__ = ["record"]

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from forecast.cli import completion, render
-from forecast.cli.access_options import access_options
 from forecast.cli.ask.result_output import NARROWING, show_projection
-from forecast.cli.level_option import level_option
 from forecast.cli.output_files import (
     RESULT_SUFFIXES,
     add_options,
@@ -21,6 +19,7 @@ from forecast.cli.output_files import (
     out_option,
     report_option,
 )
+from forecast.cli.reading_options import access_options, level_option
 from forecast.errors import ForecastError, UsageError, join_lines, printable
 
 if TYPE_CHECKING:
@@ -37,6 +36,7 @@ __all__ = [
     "project_and_write",
     "run",
     "scenario_options",
+    "sweep",
 ]
 
 _SCENARIO = click.argument("scenario", shell_complete=completion.complete_names("scenario", files=True))
@@ -392,3 +392,58 @@ def _pair(text: str, option: str) -> tuple[str, str]:
             f"{option}: expected {'KEY=VALUE' if option == '--set' else 'NAME=MODEL'}, got '{printable(text, 60)}'"
         )
     return key.strip(), value.strip()
+
+
+# --- Sweeps -----------------------------------------------------------------------------------------------------------
+# ``forecast sweep``: a scenario with something set to each of several values, side by side.
+
+
+@click.command()
+@scenario_options
+@click.pass_context
+def sweep(ctx: click.Context, /, settings: tuple[str, ...], **options: Any) -> None:
+    """Run SCENARIO with something set to each of several values: what --set gives several of is swept.
+
+    Each swept name is a dimension of the results; nothing is pooled over it, and everything else is drawn alike along
+    it. Of a choice, * are all its values. A scenario may hold a sweep of its own, under [sweep].
+
+    \b
+    forecast sweep brain-parity --set brain=1e15,1e16,1e17
+    forecast sweep brain-parity --set "trend=*" --set machine.growth=0.2,0.4 --set metric=hpcg
+    forecast sweep brain-parity --set "brain=1e15..1e16,1e17..1e18" --out sweep.nc --json
+    """  # noqa: D301 - click reads the \b as "do not rewrap"
+    from forecast.projection.answers.sweeping import ALL_VALUES
+
+    given = {key: _split_top_level(value) for key, value in parse_key_values(settings, "--set").items()}
+    several = {
+        key: ALL_VALUES if parts == [ALL_VALUES] else parts
+        for key, parts in given.items()
+        if len(parts) > 1 or ALL_VALUES in parts
+    }
+    for key, parts in given.items():
+        if ALL_VALUES in parts and len(parts) > 1:
+            raise UsageError(f"--set {printable(key, 60)}: '*' are all values: it stands alone")
+        if not all(parts):
+            raise UsageError(f"--set {printable(key, 60)}: expected values between commas, got an empty one")
+    if not several and not _has_sweep(options["scenario"]):
+        raise UsageError("sweep: expected something to sweep: --set NAME=A,B,C, or a [sweep] in the scenario")
+    alone = {key: parts[0] for key, parts in given.items() if key not in several}
+    project_and_write(ctx, settings=alone, sweep=several, **options)
+
+
+def _has_sweep(scenario: str) -> bool:
+    from forecast.scenarios.scenario import Scenario
+
+    return bool(Scenario.load(scenario).swept)
+
+
+def _split_top_level(text: str) -> list[str]:
+    """Split at commas, but for those inside brackets: of distributions."""
+    parts, depth = [""], 0
+    for sign in text:
+        depth += (sign in "[{(") - (sign in ")}]")
+        if sign == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += sign
+    return [part.strip() for part in parts]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from forecast.cli import render
-from forecast.cli.access_options import access_options
 from forecast.cli.catalogue.listing import json_option
+from forecast.cli.reading_options import access_options
 from forecast.errors import UsageError, printable
 
 if TYPE_CHECKING:

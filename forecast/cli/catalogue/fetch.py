@@ -10,8 +10,8 @@ import click
 
 from forecast.base import access
 from forecast.cli import completion, render
-from forecast.cli.access_options import access_options
 from forecast.cli.catalogue.listing import json_option
+from forecast.cli.reading_options import access_options
 
 if TYPE_CHECKING:
     from forecast.tables.remote.trust_on_first_use import Copy

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from forecast.cli import completion, render
-from forecast.cli.access_options import access_options
 from forecast.cli.catalogue.listing import catalogue, json_option, origin, with_record
+from forecast.cli.reading_options import access_options
 from forecast.contract.registry import Record, get_registry
 from forecast.contract.specs import (
     EstimateSpec,

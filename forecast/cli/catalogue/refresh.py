@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 import click
 
 from forecast.cli import completion, render
-from forecast.cli.access_options import access_options
 from forecast.cli.catalogue.listing import json_option
+from forecast.cli.reading_options import access_options
 from forecast.errors import UsageError, printable
 
 __all__ = ["refresh"]

@@ -10,8 +10,8 @@ from typing import Any
 import click
 
 from forecast.cli import completion, render
-from forecast.cli.access_options import access_options
 from forecast.cli.catalogue.listing import catalogue, json_option
+from forecast.cli.reading_options import access_options
 from forecast.contract.registry import Record
 from forecast.contract.specs import ScenarioSpec
 from forecast.errors import ForecastError, ScenarioError, printable
@@ -114,8 +114,7 @@ def check_scenario(ctx: click.Context, scenario: str, draws: int, seed: int, as_
     \b
     forecast scenarios check brain-parity
     """  # noqa: D301 - click reads the \b as "do not rewrap"
-    from forecast.conformance.answer_checks import RULES, find_breaches
-    from forecast.conformance.lever_checks import lever_breaches
+    from forecast.conformance.answer_checks import RULES, find_breaches, lever_breaches
     from forecast.projection.engine import project
     from forecast.scenarios.scenario import Scenario
 

@@ -29,8 +29,8 @@ from forecast.projection.missing_data import LeftOut, hidden
 from forecast.projection.model_fits import ModelFits
 from forecast.projection.paths.moment_fits import pass_before
 from forecast.projection.plan import Plan
-from forecast.projection.streaming.accumulators import to_arrays, unpack
 from forecast.projection.streaming.checkpoint import Checkpoint
+from forecast.projection.streaming.columns import to_arrays, unpack
 from forecast.projection.streaming.foresight import peak_bytes
 from forecast.projection.streaming.reduce import BatchResult, DrawCounts
 from forecast.scenarios import graph as graphs
@@ -295,7 +295,7 @@ def _source(
 ) -> Iterator[Iterator[BatchResult]]:
     """Offer the batches in their order, drawn by whoever is there."""
     if client is not None:
-        from forecast.projection.streaming.cluster import of_cluster, open_client
+        from forecast.projection.streaming.processes import of_cluster, open_client
 
         with open_client(client) as opened:
             yield of_cluster(job, numbers, opened)

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forecast.errors import DataError, one_line, printable
-from forecast.projection.streaming.accumulators import to_arrays, unpack
 from forecast.projection.streaming.array_file import load_arrays, save_arrays
+from forecast.projection.streaming.columns import to_arrays, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
