@@ -511,7 +511,16 @@ def emit(
         except Exception as problem:
             unwritten.append(problem)
     try:
-        _write_answer(result, json=json, text=text, warnings=warnings, told=told, provenance=provenance, read=read)
+        if json:
+            write(json_envelope(result, warnings=warnings, provenance=provenance, read=read))
+        else:
+            (text or (lambda: write_details(result)))()
+            for line in filter(None, read):
+                write(line)
+            if warnings and sys.stdout is not None:
+                sys.stdout.flush()  # they stand below the answer
+            for line in warnings if told is None else told:
+                warn(line)
         if unwritten and sys.stdout is not None:
             sys.stdout.flush()
     except BaseException:
@@ -525,28 +534,6 @@ def emit(
 def _say_all(problems: Iterable[Exception]) -> None:
     for problem in problems:
         error(join_lines(problem))
-
-
-def _write_answer(
-    result: Any,
-    *,
-    json: bool,
-    text: Callable[[], None] | None,
-    warnings: Sequence[str],
-    told: Sequence[str] | None,
-    provenance: Mapping[str, Any] | None,
-    read: Sequence[str],
-) -> None:
-    if json:
-        write(json_envelope(result, warnings=warnings, provenance=provenance, read=read))
-        return
-    (text or (lambda: write_details(result)))()
-    for line in filter(None, read):
-        write(line)
-    if warnings and sys.stdout is not None:
-        sys.stdout.flush()  # they stand below the answer
-    for line in warnings if told is None else told:
-        warn(line)
 
 
 def json_envelope(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -15,7 +15,7 @@ from forecast.cli.output_files import emit_files, figure_keywords
 from forecast.errors import UnknownNameError, printable
 from forecast.report.words.number_text import format_or_dash
 
-__all__ = ["NARROWING", "show_projection", "show_quantities"]
+__all__ = ["NARROWING", "Narrowing", "show_projection", "show_quantities"]
 
 if TYPE_CHECKING:
     from forecast.contract.specs import QuantitySpec, RivalForecast
@@ -49,13 +49,24 @@ NARROWING: tuple[Callable[[Any], Any], ...] = (
 )
 
 
+class Narrowing(NamedTuple):
+    """How much of an answer is printed, as `NARROWING` says it."""
+
+    section: str | None
+    shown: tuple[str, ...]
+    by: str | None
+    every: int | None
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Narrowing:
+        """Return what options say."""
+        return cls(*(options[name] for name in cls._fields))
+
+
 def show_projection(
     run: Projection,
+    narrowing: Narrowing,
     *,
-    section: str | None,
-    shown: tuple[str, ...],
-    by: str | None,
-    every: int | None,
     level: float,
     files: Sequence[str | None],
     plots: Sequence[str],
@@ -71,8 +82,7 @@ def show_projection(
     ----------
     run : Projection
         A projection, new or loaded.
-    section, shown, by, every
-        What `NARROWING` says.
+    narrowing : Narrowing
     level : float
         Of the interval that is told beside that of 90 %.
     files, plots : sequence of str
@@ -92,7 +102,7 @@ def show_projection(
     from forecast.report.quantity_bounds import bound_breaches
     from forecast.report.result_data import tidy_columns
 
-    _check_narrowed(run, shown, by)
+    _check_narrowed(run, narrowing)
     drawn = figure_keywords(plots)
     if drawn["panel"] is not None:
         figures.check_panel(run, drawn["panel"])
@@ -100,18 +110,8 @@ def show_projection(
     outside = [] if of is None else bound_breaches(run, of)
     emit_files(
         functools.cache(partial(_result, run, level=level, rivals=rivals)),
-        text=partial(
-            _show,
-            run,
-            rivals=rivals,
-            read_as=read_as,
-            section=section,
-            shown=shown,
-            by=by or "",
-            every=every,
-            level=level,
-        ),
-        table=partial(tidy_columns, run, only=shown),
+        text=partial(_show, run, narrowing, rivals=rivals, read_as=read_as, level=level),
+        table=partial(tidy_columns, run, only=narrowing.shown),
         draw=lambda path, _: figures.plot_projection(run, path, **drawn),
         save=run.save,
         pages=pages,
@@ -119,7 +119,7 @@ def show_projection(
         plots=plots,
         as_json=as_json,
         warnings=[*failures, *map(str, run.warnings), *outside],
-        told=[*([] if section == "warnings" else warning_lines([*failures, *run.warnings])), *outside],
+        told=[*([] if narrowing.section == "warnings" else warning_lines([*failures, *run.warnings])), *outside],
         provenance=_provenance(run),
         read=[*filter(None, [read_as]), *run.read],
     )
@@ -131,9 +131,10 @@ def _provenance(run: Projection) -> dict[str, Any]:
     return {**render.provenance(), **run.provenance}
 
 
-def _check_narrowed(run: Projection, shown: Sequence[str], by: str | None) -> None:
+def _check_narrowed(run: Projection, narrowing: Narrowing) -> None:
     """Refuse a quantity or a choice that the answer does not have."""
-    for name in shown:
+    by = narrowing.by
+    for name in narrowing.shown:
         if name not in run.numeric:
             raise UnknownNameError("quantity", name, run.numeric, where="--quantity")
     if by is not None and by not in run.choices:
@@ -182,29 +183,20 @@ def _show_rivals(rivals: Rivals, level: float) -> None:
     render.write_table(["other forecasts", *columns, "how it differs"], rows)
 
 
-def _show(
-    run: Projection,
-    *,
-    rivals: Rivals,
-    read_as: str,
-    section: str | None,
-    shown: Sequence[str],
-    by: str,
-    every: int | None,
-    level: float,
-) -> None:
+def _show(run: Projection, narrowing: Narrowing, *, rivals: Rivals, read_as: str, level: float) -> None:
     """Write the answer on one screen, or one of its sections; then the quantities that were named, step by step."""
     from forecast.evaluation.ledger import parse_date
     from forecast.report import sections
     from forecast.report.brief import brief
     from forecast.report.result_data import quantity_rows
 
+    section, shown, by, every = narrowing
     today, name = parse_date("today", "today"), section or ("answers" if run.swept else None)
     if read_as:
         render.write(read_as)
         render.write()
     render.screen(
-        brief(run, today=today, by=by, level=level) if name is None else sections.section(run, name, today=today)
+        brief(run, today=today, by=by or "", level=level) if name is None else sections.section(run, name, today=today)
     )
     if rivals and section is None and not shown:
         _show_rivals(rivals, level)
