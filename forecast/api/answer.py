@@ -742,7 +742,7 @@ class Answer:
         """
         from forecast.api import answer_plot
         from forecast.report import page
-        from forecast.report.page.lever_answers import lever_answers
+        from forecast.report.page.lever_controls import lever_answers
 
         if path is None:
             return answer_plot.page(self)

@@ -33,7 +33,7 @@ from forecast.errors import (
 )
 from forecast.models.nesting import walk_models
 from forecast.projection import blocks, missing_data, source_tables, supporting_data
-from forecast.projection.answers.sweeping import swept
+from forecast.projection.answers.variations import swept
 from forecast.projection.evaluate import Block, Schedule
 from forecast.projection.horizon import Horizon, horizon, step_of, until_end
 from forecast.projection.likelihood_weights import MIN_ESS
@@ -44,8 +44,7 @@ from forecast.projection.plan import Plan
 from forecast.projection.provenance import provenance
 from forecast.projection.result import Projection
 from forecast.projection.source_tables import OwnRows
-from forecast.projection.streaming.batches import Job, run_batches
-from forecast.projection.streaming.checkpoint import Checkpoint
+from forecast.projection.streaming.batches import Checkpoint, Job, run_batches
 from forecast.projection.streaming.foresight import peak_bytes
 from forecast.projection.streaming.histograms import DATE_BINS
 from forecast.scenarios import graph as graphs

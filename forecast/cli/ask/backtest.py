@@ -323,7 +323,7 @@ def _of_laws(
 
 def _best_model_sentence(rows: list[dict[str, Any]], found: list[xr.Dataset]) -> str:
     """Say in a sentence which model was best, how good it is, and the coverage of its intervals."""
-    from forecast.evaluation.origins import REFERENCE_SHAPES
+    from forecast.evaluation.rolling_origin import REFERENCE_SHAPES
 
     rivals = [row for row in rows if row["model"] not in REFERENCE_SHAPES]
     if not rivals:
@@ -353,7 +353,7 @@ def _best_model_sentence(rows: list[dict[str, Any]], found: list[xr.Dataset]) ->
 def _crossing_rows(rows: list[dict[str, Any]], found: list[xr.Dataset]) -> list[dict[str, Any]]:
     """Return how often levels were reached by a date, as each model stated: best first, references last."""
     from forecast.evaluation.crossing_record import tally_crossings
-    from forecast.evaluation.origins import REFERENCE_SHAPES
+    from forecast.evaluation.rolling_origin import REFERENCE_SHAPES
 
     rivals = [row["model"] for row in rows if row["model"] not in REFERENCE_SHAPES]
     names = [*rivals, *(row["model"] for row in rows if row["model"] in REFERENCE_SHAPES)]
@@ -366,7 +366,7 @@ def _crossing_rows(rows: list[dict[str, Any]], found: list[xr.Dataset]) -> list[
 
 def _print_crossings(rows: list[dict[str, Any]]) -> None:
     """Print the reliability of the best model, and the Brier score of those after it and of the references."""
-    from forecast.evaluation.origins import REFERENCE_SHAPES
+    from forecast.evaluation.rolling_origin import REFERENCE_SHAPES
 
     for statement, what in (("level", "reaches a level by a date"), ("record", "sets a record by a date")):
         of = [row for row in rows if row["statement"] == statement]

@@ -186,8 +186,7 @@ def _show_rivals(rivals: Rivals, level: float) -> None:
 def _show(run: Projection, narrowing: Narrowing, *, rivals: Rivals, read_as: str, level: float) -> None:
     """Write the answer on one screen, or one of its sections; then the quantities that were named, step by step."""
     from forecast.evaluation.ledger import parse_date
-    from forecast.report import sections
-    from forecast.report.brief import brief
+    from forecast.report.brief import brief, section as section_of
     from forecast.report.result_data import quantity_rows
 
     section, shown, by, every = narrowing
@@ -196,7 +195,7 @@ def _show(run: Projection, narrowing: Narrowing, *, rivals: Rivals, read_as: str
         render.write(read_as)
         render.write()
     render.screen(
-        brief(run, today=today, by=by or "", level=level) if name is None else sections.section(run, name, today=today)
+        brief(run, today=today, by=by or "", level=level) if name is None else section_of(run, name, today=today)
     )
     if rivals and section is None and not shown:
         _show_rivals(rivals, level)

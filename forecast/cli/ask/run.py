@@ -307,7 +307,7 @@ def _parse_data_option(given: Sequence[str]) -> str | dict[str, str] | None:
 def _write_page(projection: Projection, scenario: str | Scenario, path: str, draws: int | None) -> None:
     """Write the page of an answer with what it carries of the levers."""
     from forecast.report import page
-    from forecast.report.page.lever_answers import lever_answers
+    from forecast.report.page.lever_controls import lever_answers
 
     chosen = {} if draws is None else {"draws": draws}
     with render.progress_bar("moving levers") as moving:
@@ -386,7 +386,7 @@ def sweep(ctx: click.Context, /, settings: tuple[str, ...], **options: Any) -> N
     forecast sweep brain-parity --set "trend=*" --set machine.growth=0.2,0.4 --set metric=hpcg
     forecast sweep brain-parity --set "brain=1e15..1e16,1e17..1e18" --out sweep.nc --json
     """  # noqa: D301 - click reads the \b as "do not rewrap"
-    from forecast.projection.answers.sweeping import ALL_VALUES
+    from forecast.projection.answers.variations import ALL_VALUES
 
     given = {key: _split_top_level(value) for key, value in parse_key_values(settings, "--set").items()}
     several = {

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from forecast.projection.result import Projection
     from forecast.report.page.draw_encoding import EncodedDraws
-    from forecast.report.page.lever_answers import LeverAnswers
+    from forecast.report.page.lever_controls import LeverAnswers
 
 __all__ = [
     "Served",
