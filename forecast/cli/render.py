@@ -22,6 +22,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
 import forecast
 from forecast.base.number_checks import is_real
 from forecast.errors import ForecastError, join_lines, printable
@@ -253,8 +255,6 @@ def first_drawable(what: str, *ways: Callable[[], list[str]]) -> list[str]:
 
 
 def _debug() -> bool:
-    import click
-
     context = click.get_current_context(silent=True)
     return bool(context and (context.find_root().obj or {}).get("debug"))
 
@@ -419,8 +419,6 @@ def _section(value: object) -> bool:
 
 def _argv() -> list[str]:
     """Return the command line as typed, absolute paths cut to their last part: an answer names no machine."""
-    import click
-
     context = click.get_current_context(silent=True)
     typed = (context.find_root().obj or {}).get("argv", []) if context else []
     return ["forecast", *(_shorten_path(word) for word in typed)]
@@ -554,8 +552,6 @@ def json_envelope(
 
 def _command_name() -> str:
     """Return the command that runs, without the program: ``laws list``."""
-    import click
-
     ctx, names = click.get_current_context(), []
     while ctx.parent is not None:
         names.append(str(ctx.info_name))

@@ -29,15 +29,12 @@ def bound_breaches(run: Projection, quantity: QuantitySpec) -> list[str]:
         if row.distribution is not None
         for end in (row.distribution.quantiles[0], row.distribution.quantiles[-1])
     ]
-    found = []
-    if ends and quantity.floor is not None and min(ends) < quantity.floor * (1 - BOUND_RTOL):
-        found.append(
-            f"some of the worlds lie below {amount(quantity.floor, quantity.unit)}, which bounds it: "
-            f"{quantity.floor_source}"
-        )
-    if ends and quantity.ceiling is not None and max(ends) > quantity.ceiling * (1 + BOUND_RTOL):
-        found.append(
-            f"some of the worlds lie above {amount(quantity.ceiling, quantity.unit)}, which bounds it: "
-            f"{quantity.ceiling_source}"
-        )
-    return [f"{quantity.name}: {each}" for each in found]
+    bounds = (
+        ("below", quantity.floor, quantity.floor_source, lambda bound: min(ends) < bound * (1 - BOUND_RTOL)),
+        ("above", quantity.ceiling, quantity.ceiling_source, lambda bound: max(ends) > bound * (1 + BOUND_RTOL)),
+    )
+    return [
+        f"{quantity.name}: some of the worlds lie {side} {amount(bound, quantity.unit)}, which bounds it: {source}"
+        for side, bound, source, is_left in bounds
+        if ends and bound is not None and is_left(bound)
+    ]

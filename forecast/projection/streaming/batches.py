@@ -158,12 +158,10 @@ class Job:
 
     def size(self, number: int | None = None) -> DrawCounts:
         """Return the worlds of one batch, or of all."""
-        low, high = (
-            (0, self.worlds)
-            if number is None
-            else (number * DRAWS_PER_BATCH, min((number + 1) * DRAWS_PER_BATCH, self.worlds))
-        )
-        return DrawCounts(self.worlds, self.kept, low, high)
+        if number is None:
+            return DrawCounts(self.worlds, self.kept, 0, self.worlds)
+        low = number * DRAWS_PER_BATCH
+        return DrawCounts(self.worlds, self.kept, low, min(low + DRAWS_PER_BATCH, self.worlds))
 
     def empty(self, size: DrawCounts) -> BatchResult:
         """Return what holds no world yet."""
