@@ -4,7 +4,6 @@ from . import language as language
 from .api.answer import Answer as Answer
 from .api.build_answer import ask as ask
 from .api.issue_warnings import project as project
-from .api.model_quantities import estimate as estimate, model as model, trend as trend
 from .api.quantity import (
     Quantity as Quantity,
     QuantityCondition as QuantityCondition,
@@ -12,6 +11,7 @@ from .api.quantity import (
 )
 from .api.save_and_load import load as load, save as save
 from .api.scenario import Scenario as Scenario, scenario as scenario
+from .api.scenario_quantities import estimate as estimate, model as model, trend as trend
 from .api.sources import (
     draws as draws,
     function as function,

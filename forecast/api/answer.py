@@ -131,11 +131,7 @@ class Answer:
 
     @property
     def _run_options(self) -> dict[str, Any]:
-        taken = (
-            (*RUN_KEYS, "sweep", "keep", "client")
-            if self._base is None
-            else (*RUN_KEYS, "sweep", "keep", "client", *GRID_KEYS)
-        )
+        taken = (*RUN_KEYS, "sweep", "keep", "client", *(() if self._base is None else GRID_KEYS))
         options = {key: each for key, each in self.options.items() if key in taken}
         # what an answer says is computed from its worlds, so that all of them are kept
         return {"keep": options["draws"], **options} if "draws" in options else options
@@ -356,12 +352,9 @@ class Answer:
             data = xr.DataArray(numbers, dims=("date", "quantile", *dims), coords=coords, attrs={"units": result.unit})
             return data.transpose("quantile", "date", ...).to_dataset(name="quantiles")
         parts: dict[str, Any] = {"quantiles": (("quantile", *dims), numbers[0], {"units": "year"})}
-        shares = {
-            "never": [math.nan if d is None else d.never for d in rows[0]],
-            "already": [math.nan if d is None else d.already for d in rows[0]],
-            "error": [math.nan if d is None else d.error for d in rows[0]],
-        }
-        parts |= {part: (tuple(dims), np.reshape(each, sizes)) for part, each in shares.items()}
+        for part in ("never", "already", "error"):
+            shares = [math.nan if d is None else getattr(d, part) for d in rows[0]]
+            parts[part] = tuple(dims), np.reshape(shares, sizes)
         return xr.Dataset(parts, coords=coords)
 
     def _labels(self, dim: str) -> list[str] | list[float]:
@@ -742,7 +735,7 @@ class Answer:
         """
         from forecast.api import answer_plot
         from forecast.report import page
-        from forecast.report.page.lever_answers import lever_answers
+        from forecast.report.page.lever_controls import lever_answers
 
         if path is None:
             return answer_plot.page(self)

@@ -121,15 +121,7 @@ def _mean_shift(worlds: Array, counts: Array, draws: Array) -> float:
     """Return how far the mean answer around the 95 % quantile of a number is from that around the 5 % quantile."""
     answered = ~np.isnan(worlds) & (counts > 0)
     worlds, counts, draws = worlds[answered], counts[answered], draws[answered]
-    edges = np.quantile(
-        draws,
-        [
-            0.05 - QUANTILE_HALF_WIDTH,
-            0.05 + QUANTILE_HALF_WIDTH,
-            0.95 - QUANTILE_HALF_WIDTH,
-            0.95 + QUANTILE_HALF_WIDTH,
-        ],
-    )
+    edges = np.quantile(draws, [q + side * QUANTILE_HALF_WIDTH for q in (0.05, 0.95) for side in (-1, 1)])
     near = [(draws >= low) & (draws <= high) for low, high in (edges[:2], edges[2:])]
     ends = [np.average(worlds[at], weights=counts[at]) for at in near if at.any()]
     return float(abs(ends[-1] - ends[0])) if ends else math.nan

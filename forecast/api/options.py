@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypedDict
 
 from forecast.errors import UnknownNameError
-from forecast.projection.user_rows import OwnRows
+from forecast.projection.source_tables import OwnRows
 
 __all__ = [
     "GRID_KEYS", "RUN_KEYS", "SCENARIO_KEYS", "AskOptions", "ConstraintKeys", "DistributionKeys", "GridOptions",

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec
 
-from forecast.api.quantity import Quantity, QuantityCondition
+from forecast import models
+from forecast.api.quantity import Quantity, QuantityCondition, as_quantity
 from forecast.api.quantity_formulas import QuantityFormula, quantities_in
 from forecast.errors import UnknownNameError, UsageError, printable
+from forecast.models import Model
 
 if TYPE_CHECKING:
     from forecast.api.scenario import Scenario
 
-__all__ = ["at_home", "name_in_front", "quantity_of", "source_scenarios"]
+__all__ = ["at_home", "estimate", "model", "name_in_front", "quantity_of", "source_scenarios", "trend"]
 
 
 def name_in_front(scenario: Scenario) -> str:
@@ -95,3 +98,24 @@ def _quantity_at_home(quantity: Quantity, scenario: Scenario, memo: dict[int, An
     return replace(
         quantity, stated=at_home(quantity.stated, scenario, memo), uses=at_home(quantity.uses, scenario, memo)
     )
+
+
+# --- Models -----------------------------------------------------------------------------------------------------------
+# `forecast.model`, `forecast.trend` and `forecast.estimate`: the models of `forecast.models`, as quantities.
+
+
+P = ParamSpec("P")
+
+
+def _as_quantities(make: Callable[P, Model]) -> Callable[P, Quantity]:
+    @functools.wraps(make)
+    def make_quantity(*args: P.args, **keywords: P.kwargs) -> Quantity:
+        return as_quantity(make(*args, **keywords))
+
+    make_quantity.__module__ = __name__  # where pickle and the documentation find it
+    return make_quantity
+
+
+model = _as_quantities(models.model)
+trend = _as_quantities(models.trend)
+estimate = _as_quantities(models.estimate)

@@ -34,7 +34,7 @@ COMMANDS = {
     "run": ("ask.run:run", "Run a scenario: when does it happen, and how likely is never?"),
     "ask": ("ask.ask:ask", "Ask about anything by name: when is a level reached, or what is it by then?"),
     "show": ("show:show", "Open a saved projection, fit or comparison again: print, draw or export it."),
-    "sweep": ("ask.sweep:sweep", "Run a scenario at several values of one or more settings."),
+    "sweep": ("ask.run:sweep", "Run a scenario at several values of one or more settings."),
     "explore": ("explore.command:explore", "Change a scenario in the browser, and see its answer follow."),
     "extrapolate": (
         "ask.extrapolate:extrapolate",

@@ -31,6 +31,7 @@ __all__ = [
     "plot_width",
     "reject_options",
     "report_option",
+    "stated_options",
 ]  # fmt: skip
 
 #: Where a command's context keeps what an option says of figures.
@@ -211,6 +212,12 @@ def add_options(options: Sequence[Decorator], command: Callable[..., Any]) -> Ca
     for option in reversed(options):
         command = option(command)
     return command
+
+
+def stated_options(ctx: click.Context, *names: str) -> dict[str, object]:
+    """Return what the options of these arguments say, by the words that are typed."""
+    flags = {option.name: option.opts[0] for option in ctx.command.params}
+    return {flags[name]: ctx.params[name] for name in names}
 
 
 def reject_options(values: Mapping[str, object], why: str) -> None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
+from forecast.base import access
+from forecast.base.quantiles import DEFAULT_LEVEL
 from forecast.contract.fields import SCALES
+from forecast.formula.numbers import parse_number
 
-__all__ = ["reading_options", "reduce_option", "scale_options"]
+__all__ = ["Level", "access_options", "level_option", "reading_options", "reduce_option", "scale_options"]
 
 _OPTIONS = (
     click.option("--decimal", type=click.Choice(["comma", "point"]), help="What separates decimals in the file."),
@@ -69,3 +72,66 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(_OPTIONS):
         wrapped = option(wrapped)
     return wrapped
+
+
+# --- Levels -----------------------------------------------------------------------------------------------------------
+# ``--level``: the probability that an interval has, as a share or in percent; one way for every command.
+
+
+#: A number from here on is in percent.
+MIN_PERCENT = 10
+
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class Level(click.ParamType):  # type: ignore[type-arg]  # generic only in later versions
+    """A probability between 0 and 1: ``0.8``, or ``80`` in percent."""
+
+    name = "level"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the share."""
+        try:
+            stated = parse_number(str(value).strip().removesuffix("%").rstrip())
+        except ValueError:
+            stated = -1.0
+        # a number such as 1.5 is a mistake rather than one and a half percent
+        percent = stated >= MIN_PERCENT or str(value).strip().endswith("%")
+        share = round(stated / 100, 12) if percent else stated
+        if not 0 < share < 1:
+            self.fail(f"expected a level between 0 and 1, such as 0.8, or in percent, 80: got '{value}'", param, ctx)
+        return share
+
+
+def level_option(help_text: str) -> Callable[[Command], Command]:
+    """Return the option, by default 90 %.
+
+    Parameters
+    ----------
+    help_text : str
+        What the interval is of.
+    """
+    return click.option(
+        "--level", type=Level(), default=DEFAULT_LEVEL, metavar="LEVEL", help=f"{help_text}  [default: 90 %]"
+    )
+
+
+# --- Access -----------------------------------------------------------------------------------------------------------
+# Options that say what scenarios and tables may reach beyond their own folders (`forecast.base.access`).
+
+
+def access_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--allow-path``, ``--allow-download`` and ``--allow-host`` to a command; they hold while it runs."""
+
+    @click.option("--allow-path", multiple=True, metavar="DIR", help="Let files name files in this folder too.")
+    @click.option("--allow-download", is_flag=True, help="Download tables that are needed and not here yet.")
+    @click.option("--allow-host", multiple=True, metavar="HOST", help="Download from this host, even a private one.")
+    @functools.wraps(command)
+    def allowed(
+        *args: Any, allow_path: tuple[str, ...], allow_download: bool, allow_host: tuple[str, ...], **options: Any
+    ) -> Any:
+        with access.allow(paths=allow_path, downloads=allow_download, hosts=allow_host):
+            return command(*args, **options)
+
+    return allowed

@@ -10,24 +10,29 @@ import contextlib
 import itertools
 import math
 import os
+import re
 import shutil
 import sys
+import textwrap
 import time
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
 import forecast
 from forecast.base.number_checks import is_real
-from forecast.cli.layout import column_widths, split, width_of
 from forecast.errors import ForecastError, join_lines, printable
 
 if TYPE_CHECKING:
     from forecast.report.brief import Brief
 
 __all__ = [
+    "column_widths",
     "emit",
     "error",
     "first_drawable",
@@ -37,14 +42,89 @@ __all__ = [
     "prose",
     "provenance",
     "screen",
+    "split",
     "verbatim",
     "warn",
     "width",
+    "width_of",
     "write",
     "write_details",
     "write_headline",
     "write_table",
-]  # fmt: skip
+]
+
+# --- Layout -----------------------------------------------------------------------------------------------------------
+# How the cells of a table share the columns of a terminal: whole words, in as many lines as they take.
+
+
+#: What belongs to the number before or behind it: a percentage's sign, and a parameter's.
+_SIGNS = re.compile(r" %| = (?=[-\d.])")
+
+
+def width_of(text: str) -> int:
+    """Return how many columns a text takes.
+
+    Examples
+    --------
+    >>> width_of("law"), width_of("日本")
+    (3, 4)
+    """
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 0 if unicodedata.combining(c) else 1 for c in text)
+
+
+def split(text: str, width: int, *, hanging: int = 0) -> list[str]:
+    """Return a text as lines of a width; a word that is longer stays whole, a sign stays with its number.
+
+    Parameters
+    ----------
+    text : str
+    width : int
+    hanging : int
+        Blanks before every line but the first.
+
+    Examples
+    --------
+    >>> split("a law of two variables", 10)
+    ['a law of', 'two', 'variables']
+    """
+    kept = _SIGNS.sub(lambda sign: sign[0].replace(" ", "\u00a0"), text)
+    made = textwrap.wrap(
+        kept, width, subsequent_indent=" " * hanging, break_long_words=False, break_on_hyphens=False
+    )  # fmt: skip
+    return [line.replace("\u00a0", " ") for line in made] or [""]
+
+
+def column_widths(columns: Sequence[Sequence[str]], room: int) -> list[int] | None:
+    """Return the width of each column, so that all fit into a room; None where a word would have to be broken.
+
+    The widest column gives way first.
+
+    Parameters
+    ----------
+    columns : sequence of sequence of str
+        The cells of each, its head among them.
+    room : int
+        Columns of a terminal.
+
+    Examples
+    --------
+    >>> column_widths([["name", "pool"], ["title", "a mean of several shapes"]], 24)
+    [4, 18]
+    >>> column_widths([["formula", "a*b*c*d"]], 5) is None
+    True
+    """
+    widths = [max(map(width_of, cells)) for cells in columns]
+    least = [max((width_of(word) for cell in cells for word in cell.split()), default=0) for cells in columns]
+    over = sum(widths) + 2 * (len(widths) - 1) - room
+    while over > 0:
+        free = [i for i in range(len(widths)) if widths[i] > least[i]]
+        if not free:
+            return None
+        widest = max(free, key=lambda i: widths[i])
+        widths[widest] -= 1
+        over -= 1
+    return widths
+
 
 #: Work shorter than this shows no progress bar.
 PROGRESS_DELAY_SECONDS = 1.0
@@ -175,8 +255,6 @@ def first_drawable(what: str, *ways: Callable[[], list[str]]) -> list[str]:
 
 
 def _debug() -> bool:
-    import click
-
     context = click.get_current_context(silent=True)
     return bool(context and (context.find_root().obj or {}).get("debug"))
 
@@ -341,8 +419,6 @@ def _section(value: object) -> bool:
 
 def _argv() -> list[str]:
     """Return the command line as typed, absolute paths cut to their last part: an answer names no machine."""
-    import click
-
     context = click.get_current_context(silent=True)
     typed = (context.find_root().obj or {}).get("argv", []) if context else []
     return ["forecast", *(_shorten_path(word) for word in typed)]
@@ -433,7 +509,16 @@ def emit(
         except Exception as problem:
             unwritten.append(problem)
     try:
-        _write_answer(result, json=json, text=text, warnings=warnings, told=told, provenance=provenance, read=read)
+        if json:
+            write(json_envelope(result, warnings=warnings, provenance=provenance, read=read))
+        else:
+            (text or (lambda: write_details(result)))()
+            for line in filter(None, read):
+                write(line)
+            if warnings and sys.stdout is not None:
+                sys.stdout.flush()  # they stand below the answer
+            for line in warnings if told is None else told:
+                warn(line)
         if unwritten and sys.stdout is not None:
             sys.stdout.flush()
     except BaseException:
@@ -447,28 +532,6 @@ def emit(
 def _say_all(problems: Iterable[Exception]) -> None:
     for problem in problems:
         error(join_lines(problem))
-
-
-def _write_answer(
-    result: Any,
-    *,
-    json: bool,
-    text: Callable[[], None] | None,
-    warnings: Sequence[str],
-    told: Sequence[str] | None,
-    provenance: Mapping[str, Any] | None,
-    read: Sequence[str],
-) -> None:
-    if json:
-        write(json_envelope(result, warnings=warnings, provenance=provenance, read=read))
-        return
-    (text or (lambda: write_details(result)))()
-    for line in filter(None, read):
-        write(line)
-    if warnings and sys.stdout is not None:
-        sys.stdout.flush()  # they stand below the answer
-    for line in warnings if told is None else told:
-        warn(line)
 
 
 def json_envelope(
@@ -489,8 +552,6 @@ def json_envelope(
 
 def _command_name() -> str:
     """Return the command that runs, without the program: ``laws list``."""
-    import click
-
     ctx, names = click.get_current_context(), []
     while ctx.parent is not None:
         names.append(str(ctx.info_name))

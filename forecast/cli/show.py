@@ -11,8 +11,7 @@ import click
 
 from forecast.base.quantiles import DEFAULT_LEVEL
 from forecast.cli import render
-from forecast.cli.ask.result_output import NARROWING, show_projection
-from forecast.cli.level_option import level_option
+from forecast.cli.ask.result_output import NARROWING, Narrowing, show_projection
 from forecast.cli.output_files import (
     RESULT_SUFFIXES,
     add_options,
@@ -23,6 +22,7 @@ from forecast.cli.output_files import (
     reject_options,
     report_option,
 )
+from forecast.cli.reading_options import level_option
 from forecast.errors import ResultError, UsageError, printable
 
 __all__ = ["show"]
@@ -39,16 +39,13 @@ __all__ = ["show"]
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 def show(
     file: str,
-    section: str | None,
-    shown: tuple[str, ...],
-    by: str | None,
-    every: int | None,
     level: float,
     csv: str | None,
     out: str | None,
     plots: tuple[str, ...],
     report: str | None,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Open FILE.nc, which 'run', 'sweep', 'fit' or 'compare' saved with --out, and print what it says.
 
@@ -74,8 +71,7 @@ def show(
         figures.check_format(path)
     if report is not None:
         page.check_format(report)
-    narrowed = {"section": section, "shown": shown, "by": by, "every": every}
-    write = _writer(file, narrowed, level, plots, report)
+    write = _writer(file, Narrowing.of(options), level, plots, report)
     try:
         write(files=(out, csv), as_json=as_json)
     except _DISAGREEMENTS as problem:  # parts of a stranger's file that no check compares
@@ -88,7 +84,7 @@ _DISAGREEMENTS = (KeyError, TypeError, ValueError, AttributeError, IndexError, A
 
 
 def _writer(
-    file: str, narrowed: dict[str, Any], level: float, plots: tuple[str, ...], report: str | None
+    file: str, narrowing: Narrowing, level: float, plots: tuple[str, ...], report: str | None
 ) -> Callable[..., object]:
     """Open a file, check what it holds, and return what writes that; refuse options that say nothing of it."""
     from forecast.api.answer import Answer
@@ -106,7 +102,7 @@ def _writer(
     if isinstance(found, Answer):
         found = found.run
     of_answers = {f"--{key}": value for key, value in figure_keywords(plots).items() if key != "width"}
-    stated = {**{option: narrowed[key] for option, key in _OPTIONS.items()}, **of_answers}
+    stated = {**dict(zip(_NARROWING_FLAGS, narrowing, strict=True)), **of_answers}
     if isinstance(found, (Fit, Fits)):
         reject_options(
             {**stated, "--report": report},
@@ -120,9 +116,9 @@ def _writer(
         return partial(show_comparison, *comparison_of(found, file))
     if isinstance(found, Projection):
         pages = {} if report is None else {report: partial(page.write_page, found, report)}
-        return partial(show_projection, found, plots=plots, pages=pages, level=level, **narrowed)
+        return partial(show_projection, found, narrowing, plots=plots, pages=pages, level=level)
     raise ResultError(f"{printable(file)}: holds no projection, fit or comparison")
 
 
-#: What narrows a projection: the option, and its argument.
-_OPTIONS = {"--show": "section", "--quantity": "shown", "--split": "by", "--every": "every"}
+#: The options of a `Narrowing`.
+_NARROWING_FLAGS = ("--show", "--quantity", "--split", "--every")

@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.dates import iso_date
+from forecast.base.distributions import distribution
+from forecast.base.streams import DRAWS_PER_BLOCK, Streams
 from forecast.conformance.law_checks import refuse
 from forecast.conformance.shape_checks import BAND_QUANTILES, N_LAST, fewest
 from forecast.contract.registry import Record
-from forecast.contract.specs import TrendSpec
-from forecast.models.scales import Bounds
+from forecast.contract.specs import Input, TrendSpec
+from forecast.models.scales import Bounds, find_scale
 
 if TYPE_CHECKING:
     from forecast.models.protocol import Model, Observations
@@ -40,8 +42,6 @@ def check_constraints(record: Record, model: Model, time: Array, draws: Array, *
 
 def _find_breach(time: Array, path: Array, keeps: str, bounds: Bounds, at_most: float | None, unit: str) -> str:
     """Say what a path breaks, when and with which value; nothing where it breaks nothing."""
-    from forecast.models.scales import find_scale
-
     found: list[tuple[str, NDArray[np.bool_]]] = []
     if keeps == "frontier":
         falls = np.zeros(path.shape, dtype=bool)
@@ -110,10 +110,6 @@ def _observed_and_drawn(trends: list[tuple[Model, float]]) -> tuple[Observations
 
 def _sample_trend(model: Model, time: Array, *, observed: bool) -> Array:
     """Draw a trend at dates."""
-    from forecast.base.distributions import distribution
-    from forecast.base.streams import DRAWS_PER_BLOCK, Streams
-    from forecast.contract.specs import Input
-
     inputs = {
         name: distribution(need.distribution, where=name).ppf(np.random.default_rng(i).random(DRAWS_PER_BLOCK))
         for i, (name, need) in enumerate(model.inputs.items())

@@ -11,8 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast import formula, laws, units
 from forecast.contract.registry import Record
 from forecast.errors import ForecastError, PluginContractError, printable
+from forecast.fit.objectives import find
+from forecast.fit.protocols import check_rule
 
 Array = NDArray[np.float64]
 
@@ -44,8 +47,6 @@ def reject_writes(record: Record, what: str) -> Iterator[None]:
 
 
 def _law(record: Record) -> Any:
-    from forecast import laws
-
     return laws.law(record.full_name)
 
 
@@ -78,8 +79,6 @@ def _law_value(record: Record, parameters: Mapping[str, float], points: Mapping[
 
 
 def _law_units(record: Record) -> None:
-    from forecast import units
-
     spec: Any = record.spec
     for name, unit in spec.variables.items():
         units.unit(unit, where=f"law '{record.full_name}': variable '{printable(name, 60)}'")
@@ -88,15 +87,13 @@ def _law_units(record: Record) -> None:
 
 def _law_text(record: Record) -> None:
     """Text → formula → text → formula is the same formula, with the same values."""
-    from forecast.formula import parse
-
     spec: Any = record.spec
     if spec.expression is None:
         raise unittest.SkipTest("has no text form")
     names: set[str] = set()
     for text in (spec.expression, *((spec.equals,) if spec.equals is not None else ())):
-        first = parse(text, where=f"law '{record.full_name}'")
-        again = parse(first.text, where=f"law '{record.full_name}'")
+        first = formula.parse(text, where=f"law '{record.full_name}'")
+        again = formula.parse(first.text, where=f"law '{record.full_name}'")
         if again.text != first.text or again.names != first.names:
             raise refuse(record, f"'{printable(first.text)}' comes back as '{printable(again.text)}'")
         names |= set(first.names)
@@ -134,7 +131,6 @@ def check_array(record: Record, what: str, values: Any, shape: tuple[int, ...]) 
 
 
 def _law_jacobian(record: Record) -> None:
-
     parameters, points = _example_points(record)
     law = _law(record)
     exact = np.asarray(law.jacobian(parameters, **points))
@@ -150,7 +146,6 @@ def _law_jacobian(record: Record) -> None:
 
 
 def _law_recovers(record: Record) -> None:
-
     spec: Any = record.spec
     parameters, points = _example_points(record)
     law = _law(record)
@@ -184,9 +179,6 @@ def _law_published(record: Record) -> None:
 
 def _law_protocols(record: Record) -> None:
     """A protocol speaks of the law's own variables and parameters, and its rules and objective can be read."""
-    from forecast.fit.objectives import find
-    from forecast.fit.protocols import check_rule
-
     spec: Any = record.spec
     if not spec.protocols:
         raise unittest.SkipTest("has no protocols")
@@ -205,8 +197,6 @@ def _law_protocols(record: Record) -> None:
 
 def _law_requires(record: Record) -> None:
     """What a law requires (of its own names, or it is no law) is said, and holds at its example."""
-    from forecast import formula
-
     spec: Any = record.spec
     if not spec.requires:
         raise unittest.SkipTest("requires nothing")

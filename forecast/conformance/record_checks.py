@@ -6,27 +6,37 @@ Each function takes a record and raises: a typed error where the record breaks t
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import unittest
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast import claims, tables, units
+from forecast.base.distributions import distribution
+from forecast.base.streams import Streams
 from forecast.conformance import constraint_checks
+from forecast.conformance.answer_checks import Breach, find_breaches, lever_breaches
 from forecast.conformance.called_with_data import reader_reads, score_scores
 from forecast.conformance.law_checks import LAW_CHECKS, check_array, refuse, reject_writes
 from forecast.conformance.shape_checks import SHAPE_CHECKS
 from forecast.contract.registry import Record, get_registry, import_target
-from forecast.contract.specs import EstimateSpec, FunctionSpec, TrendSpec
-from forecast.errors import printable
-
-if TYPE_CHECKING:
-    from forecast.base.streams import Streams
-    from forecast.models.protocol import FittedModel, Model
-    from forecast.projection.paths.run_cache import RunCache
+from forecast.contract.specs import EstimateSpec, FunctionSpec, Input, TrendSpec
+from forecast.errors import DownloadError, ForecastError, printable
+from forecast.formula import parse
+from forecast.models import model
+from forecast.models.functions import check_places, takes_time
+from forecast.models.protocol import FittedModel, Model, OtherModel
+from forecast.models.trends import check_options
+from forecast.projection.engine import project
+from forecast.projection.paths.run_cache import SHARED_BYTES, RunCache
+from forecast.scenarios.question_text import read_question
+from forecast.scenarios.scenario import Scenario
+from forecast.tables.schema import descriptor
 
 Array = NDArray[np.float64]
 
@@ -44,9 +54,6 @@ COMPARISON_DRAWS = 256
 
 
 def _model_unit(record: Record) -> None:
-    from forecast import units
-    from forecast.formula import parse
-
     spec: Any = record.spec
     where = f"model '{record.full_name}'"
     units.unit(spec.unit, where=where)
@@ -64,8 +71,6 @@ class _FittedModelTrial:
 
     def __init__(self, record: Record, shape: str = "") -> None:
 
-        from forecast.models import model
-
         self.record = record
         self.model: Model = model(record.full_name, shape=shape)
         self.time = np.arange(*SAMPLE_YEARS)
@@ -74,10 +79,6 @@ class _FittedModelTrial:
         self.inputs = self._inputs(self.model)
 
     def _inputs(self, model: Model) -> dict[str, Array]:
-
-        from forecast.base.distributions import distribution
-        from forecast.contract.specs import Input
-        from forecast.models.protocol import OtherModel
 
         drawn = {}
         domain = getattr(self.record.spec, "domain", {})
@@ -98,8 +99,6 @@ class _FittedModelTrial:
     @staticmethod
     def streams(model: Model) -> Streams:
         """Return those of the first piece of a run: who draws another number than `streams.draws` is found out."""
-        from forecast.base.streams import Streams
-
         return Streams(seed=0, node=model.name, block=0, piece=0)
 
     def _sample(self, model: Model, fitted: FittedModel, time: Array, inputs: Mapping[str, Array]) -> Array:
@@ -117,8 +116,6 @@ def _untested_shapes(record: Record) -> Iterator[str]:
 
     Of those that are refused, or wait for an option, the names alone are looked at.
     """
-    from forecast.models.trends import check_options
-
     spec = record.spec
     if not isinstance(spec, TrendSpec):
         return
@@ -131,7 +128,6 @@ def _untested_shapes(record: Record) -> Iterator[str]:
 
 
 def _model_samples(record: Record) -> None:
-
     for shape in ("", *_untested_shapes(record)):
         trial = _FittedModelTrial(record, shape)
         drawn = trial.sample(trial.model.fit(seed=0))
@@ -155,7 +151,6 @@ def _model_repeats(record: Record) -> None:
 
 
 def _model_prefix(record: Record) -> None:
-
     trial = _FittedModelTrial(record)
     fitted = trial.model.fit(seed=0)
     if not np.array_equal(trial.sample(fitted)[:5], trial.sample(fitted, 5), equal_nan=True):
@@ -197,8 +192,6 @@ def _model_goes_on(record: Record) -> None:
 
 def _function_vectorises(record: Record) -> None:
     """A part of the inputs, in another order, gives that part of the output: along what the function declares."""
-    from forecast.models.functions import check_places, takes_time
-
     spec: Any = record.spec
     call = import_target(spec.target, what=f"function '{record.full_name}'")
     trial = _FittedModelTrial(record)
@@ -218,9 +211,6 @@ def _function_vectorises(record: Record) -> None:
 
 def _table_described(record: Record) -> None:
     """Schema, licence, source and hash stand in the descriptor, and every unit parses."""
-    from forecast import units
-    from forecast.tables.schema import descriptor
-
     spec: Any = record.spec
     package = descriptor.read_descriptor(Path(spec.descriptor))
     for resource in package.resources:
@@ -233,9 +223,6 @@ def _table_described(record: Record) -> None:
 
 
 def _table_reads(record: Record) -> None:
-    from forecast import tables
-    from forecast.tables.schema import descriptor
-
     spec: Any = record.spec
     if any(resource.remote for resource in descriptor.read_descriptor(Path(spec.descriptor)).resources):
         raise unittest.SkipTest("is downloaded")
@@ -243,28 +230,34 @@ def _table_reads(record: Record) -> None:
 
 
 def _scenario_reads(record: Record) -> None:
-    from forecast.scenarios.scenario import Scenario
-
     Scenario.load(record.full_name)
+
+
+@contextlib.contextmanager
+def _skip_downloads() -> Iterator[None]:
+    """Skip what needs a table that is not here."""
+    try:
+        yield
+    except DownloadError as problem:
+        raise unittest.SkipTest(f"needs a table that is downloaded: {problem}") from None
+
+
+def _refuse_breaches(record: Record, found: list[Breach], what: str = "") -> None:
+    """Refuse a scenario that breaks rules: the first three are told."""
+    if found:
+        raise refuse(record, "; ".join(f"{what}{each.question}: {printable(each.message, 300)}" for each in found[:3]))
 
 
 @functools.lru_cache(maxsize=1)
 def _shared_cache(name: str) -> RunCache:
     """Return what the checks of one scenario fit and draw, so that it is fitted once."""
-    from forecast.projection.paths.run_cache import SHARED_BYTES, RunCache
-
     return RunCache(SHARED_BYTES)
 
 
 def _scenario_runs(record: Record) -> None:
     """It runs whole, in every combination of its choices, and every quantity keeps what it declares."""
-    from forecast.errors import DownloadError
-    from forecast.projection.engine import project
-
-    try:
+    with _skip_downloads():
         run = project(record.full_name, draws=SCENARIO_DRAWS, cache=_shared_cache(record.full_name))
-    except DownloadError as problem:
-        raise unittest.SkipTest(f"needs a table that is downloaded: {problem}") from None
     if failed := run.failures:
         raise refuse(record, f"{len(failed)} of its parts cannot be had: {printable(failed[0], 400)}")
     constraint_checks.of_run(record, run)
@@ -272,55 +265,34 @@ def _scenario_runs(record: Record) -> None:
 
 def _scenario_holds(record: Record) -> None:
     """Its answers contradict neither its data nor one another."""
-    from forecast.conformance.answer_checks import find_breaches
-    from forecast.errors import DownloadError
-    from forecast.projection.engine import project
-    from forecast.scenarios.scenario import Scenario
-
     scenario = Scenario.load(record.full_name)
     if "published_on" in scenario.stated:
         raise unittest.SkipTest("a rebuilt publication prints what was published")
-    try:
+    with _skip_downloads():
         found = find_breaches(project(scenario, draws=COMPARISON_DRAWS, cache=_shared_cache(record.full_name)))
-    except DownloadError as problem:
-        raise unittest.SkipTest(f"needs a table that is downloaded: {problem}") from None
-    if found:
-        raise refuse(record, "; ".join(f"{each.question}: {printable(each.message, 300)}" for each in found[:3]))
+    _refuse_breaches(record, found)
 
 
 def _scenario_levers(record: Record) -> None:
     """Each of its levers moves an answer."""
-    from forecast.conformance.lever_checks import lever_breaches
-    from forecast.errors import DownloadError
-    from forecast.scenarios.scenario import Scenario
-
     scenario = Scenario.load(record.full_name)
     if not scenario.levers:
         raise unittest.SkipTest("names no levers")
-    try:
+    with _skip_downloads():
         found = list(lever_breaches(scenario, draws=SCENARIO_DRAWS, cache=_shared_cache(record.full_name)))
-    except DownloadError as problem:
-        raise unittest.SkipTest(f"needs a table that is downloaded: {problem}") from None
-    if found:
-        raise refuse(record, "; ".join(f"lever {each.question}: {printable(each.message, 300)}" for each in found[:3]))
+    _refuse_breaches(record, found, "lever ")
 
 
 def _quantity_answers(record: Record) -> None:
     """The house's forecast and each rival answer, in a unit that converts to the quantity's."""
-    from forecast import units
-    from forecast.errors import DownloadError, ForecastError
-    from forecast.projection.engine import project
-    from forecast.scenarios.question_text import read_question
-
     spec: Any = record.spec
     units.check(spec.unit, spec.unit, where=f"quantity '{record.full_name}'")
     for rival in ["", *(each.name for each in spec.rivals)] if spec.forecast else ():
         what = f"rival '{rival}'" if rival else "forecast"
         try:
-            run = project(read_question(spec.name, rival=rival), draws=SCENARIO_DRAWS)
-            units.convert(1.0, run.values[0].unit, spec.unit, where=what)
-        except DownloadError as problem:
-            raise unittest.SkipTest(f"needs a table that is downloaded: {problem}") from None
+            with _skip_downloads():
+                run = project(read_question(spec.name, rival=rival), draws=SCENARIO_DRAWS)
+                units.convert(1.0, run.values[0].unit, spec.unit, where=what)
         except ForecastError as problem:
             raise refuse(record, f"{what}: {printable(problem, 300)}") from None
         if run.opening is None or run.opening.headline is None:
@@ -328,8 +300,6 @@ def _quantity_answers(record: Record) -> None:
 
 
 def _claim_computes(record: Record) -> None:
-    from forecast import claims
-
     spec: Any = record.spec
     claim = claims.evaluate(spec)
     if claim["verdict"] == claims.FAILED:
@@ -341,8 +311,6 @@ def _claim_computes(record: Record) -> None:
 
 
 def _unit_parses(record: Record) -> None:
-    from forecast import units
-
     spec: Any = record.spec
     where = f"unit '{record.full_name}'"
     # a record's name is lower case; the unit's own name, which its definition gives, need not be: OP

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.quantiles import DEFAULT_LEVEL, QUANTILES
+from forecast.base.streams import DRAWS_PER_BLOCK, Streams
 from forecast.conformance.law_checks import check_array, refuse, reject_writes
 from forecast.contract.registry import Record
-
-if TYPE_CHECKING:
-    from forecast.models.protocol import FittedShape, Shape
+from forecast.errors import FitError
+from forecast.models import FittedShape, Shape, shape
 
 Array = NDArray[np.float64]
 
@@ -58,8 +58,6 @@ class _FittedShapeTrial:
 
     def sample(self, fitted: FittedShape, time: Array, *, observed: bool = False) -> Array:
         """Draw at these dates."""
-        from forecast.base.streams import DRAWS_PER_BLOCK, Streams
-
         with reject_writes(self.record, "sample"):
             drawn = fitted.sample(time, Streams(seed=0, node="check", block=0), observed=observed)
         check_array(self.record, "sample", drawn, (len(time), DRAWS_PER_BLOCK))
@@ -73,9 +71,6 @@ class _FittedShapeTrial:
 
 def _fit_trial_series(record: Record) -> _FittedShapeTrial:
     """Fit an exponential with noise from 2000 to 2020; a shape may refuse twenty points as too few."""
-    from forecast.errors import FitError
-    from forecast.models import shape
-
     made = shape(record.full_name)
     for points in SERIES_LENGTHS:
         time = 2000.0 + np.arange(points) * 20 / points

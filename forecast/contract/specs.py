@@ -552,7 +552,7 @@ class ScenarioSpec(Spec):
         Path of a ledger of what it said, and others beside it, which ``forecast scorecard`` shows; empty for none.
     record : str
         Path of a CSV file that says how it would have done as of dates in the past; see
-        `forecast.evaluation.whole.scenario_record`.
+        `forecast.evaluation.whole.scenario_scores`.
     plans : bool
         `forecast.plan` plans runs with it: see there for the names of its quantities.
     synonyms : tuple of str

@@ -16,8 +16,14 @@ from forecast import tables
 from forecast.base.lazy import xr
 from forecast.errors import DataError, FitError, ForecastError, UnknownNameError, UsageError, join_lines, printable
 from forecast.evaluation.extrapolate import forecast_quantiles
-from forecast.evaluation.origins import REFERENCE_SHAPES, choose_origins, choose_targets
-from forecast.evaluation.rolling_origin import DEFAULT_SCORES, Origin, score_origins
+from forecast.evaluation.rolling_origin import (
+    DEFAULT_SCORES,
+    REFERENCE_SHAPES,
+    Origin,
+    choose_origins,
+    choose_targets,
+    score_origins,
+)
 from forecast.fit.data.observations import _compute
 from forecast.tables.column_names import columns_in
 from forecast.tables.columns import Columns

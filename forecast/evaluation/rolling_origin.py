@@ -8,7 +8,7 @@ today.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,29 +19,147 @@ from forecast.base.lazy import xr
 from forecast.base.quantiles import QUANTILES
 from forecast.contract.plugin_calls import call_guarded
 from forecast.contract.specs import Input
-from forecast.errors import DataError, EmptyDataError, ForecastError, UsageError, join_lines, printable
+from forecast.errors import DataError, EmptyDataError, FitError, ForecastError, UsageError, join_lines, printable
 from forecast.evaluation.crossing_record import LEVEL_FACTORS, reached_by
-from forecast.evaluation.origins import REFERENCE_SHAPES, choose_origins, choose_targets
 from forecast.evaluation.scores import score, skill
+from forecast.models import Description, FittedShape, Shape
 
 if TYPE_CHECKING:
+    from forecast.base.streams import Streams
     from forecast.models import Model
-
-Array = NDArray[np.float64]
-
 
 __all__ = [
     "DEFAULT_SCORES",
+    "REFERENCE_SHAPES",
+    "Drift",
     "Origin",
     "backtest",
     "benchmark_models",
+    "choose_origins",
+    "choose_targets",
     "fit_failures",
     "frozen",
     "of_name",
     "score_origins",
     "score_rows",
     "series_of",
+    "tally",
 ]
+
+# --- Origins and what must be beaten ----------------------------------------------------------------------------------
+# The origins of a backtest, the targets of each, and the two benchmarks that any forecast must beat.
+
+
+def choose_origins(time: Array, *, dates: int = 8, share: float = 0.4, most: int = 6) -> Array:
+    """Return the dates from which to forecast: equally spaced among those with enough behind and something ahead.
+
+    Parameters
+    ----------
+    time : ndarray
+        Decimal years of the observations.
+    dates : int
+        Distinct dates that a fit needs, the origin's own among them.
+    share : float
+        Of the span that must have passed.
+    most : int
+        Origins.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> choose_origins(np.arange(2000.0, 2021.0), most=3).tolist()
+    [2008.0, 2014.0, 2019.0]
+    """
+    known = np.unique(time)
+    allowed = known[dates - 1 : -1]
+    return np.asarray(_equally_spaced(allowed[allowed >= known[0] + share * (known[-1] - known[0])], most))
+
+
+def choose_targets(time: Array, origin: float, *, years: float = 10.0, most: int = 10) -> NDArray[np.intp]:
+    """Return which observations a forecast from `origin` is compared with: equally spaced among those within `years`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> choose_targets(np.arange(2000.0, 2021.0), 2004.0, most=4).tolist()
+    [5, 8, 11, 14]
+    """
+    return np.asarray(_equally_spaced(np.flatnonzero((time > origin) & (time <= origin + years)), most))
+
+
+def _equally_spaced(found: Any, most: int) -> Any:
+
+    if len(found) <= most:
+        return found
+    return found[np.unique(np.rint(np.linspace(0, len(found) - 1, most)).astype(int))]
+
+
+@dataclass(frozen=True)
+class Drift(Shape):
+    """A random walk with drift of the logarithm, and the interval of a textbook: what a trend must beat.
+
+    Parameters
+    ----------
+    drift : bool
+        Without it the last value is the forecast of every date.
+
+    References
+    ----------
+    Hyndman, R. J. & Athanasopoulos, G. (2021), Forecasting: principles and practice, 3rd edition, table 5.2: variance
+    σ²·h·(1 + h/T) with the drift, σ²·h without it; h and T are years here, since dates may be uneven.
+    """
+
+    drift: bool = True
+
+    def fit(self, time: Array, value: Array, *, frontier: bool = False, seed: int = 0) -> FittedShape:
+        """Measure drift and noise, several values of one date averaged in logs."""
+        dates, which = np.unique(time, return_inverse=True)
+        if len(dates) < 3:
+            raise FitError(f"a walk needs at least 3 dates, got {len(dates)}")
+        level = np.bincount(which, np.log(value)) / np.bincount(which)
+        growth = float((level[-1] - level[0]) / (dates[-1] - dates[0])) if self.drift else 0.0
+        step = np.diff(dates)
+        noise = (np.diff(level) - growth * step) / np.sqrt(step)
+        sigma = float(np.sqrt(np.sum(noise**2) / (len(noise) - self.drift)))
+        span = float(dates[-1] - dates[0]) if self.drift else float("inf")
+        return _FittedDrift(last=float(dates[-1]), level=float(level[-1]), growth=growth, sigma=sigma, span=span)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _FittedDrift(FittedShape):
+    last: float
+    level: float
+    growth: float
+    sigma: float
+    span: float
+
+    def posterior(self, streams: Streams) -> dict[str, Array]:
+        """Return nothing: no parameter is drawn."""
+        return {}
+
+    def sample(self, time: Array, streams: Streams, *, observed: bool = False) -> Array:
+        """Draw each date independently: a backtest reads no paths of a benchmark."""
+        ahead = np.maximum(np.asarray(time, dtype=float) - self.last, 0.0)[:, None]
+        noise = streams("noise").standard_normal((len(ahead), streams.draws))
+        spread = self.sigma * np.sqrt(ahead * (1 + ahead / self.span))
+        return np.asarray(self.central(time)[:, None] * np.exp(spread * noise))
+
+    def central(self, time: Array) -> Array:
+        """Return the line from the last value on."""
+        ahead = np.maximum(np.asarray(time, dtype=float) - self.last, 0.0)
+        return np.asarray(np.exp(self.level + self.growth * ahead))
+
+    def describe(self) -> Description:
+        """Say how fast it grows."""
+        return Description(summary=f"grows by {self.growth:.3g} a year in logs, from its last value")
+
+
+#: The forecasts that skill is measured against, by the name they have in a backtest.
+REFERENCE_SHAPES = {"last-value": Drift(drift=False), "drift": Drift()}
+
+
+Array = NDArray[np.float64]
+
 
 #: What is scored where nobody names scores.
 DEFAULT_SCORES = ("weighted-interval", "coverage", "width", "pit")
@@ -163,7 +281,7 @@ def backtest(
     years : float
         How far ahead.
     dates, share : int, float
-        What an origin has behind it; see `forecast.evaluation.origins.choose_origins`.
+        What an origin has behind it; see `forecast.evaluation.rolling_origin.choose_origins`.
     crossings : bool
         Also say with which probability a level was to be reached by each date, and whether it was.
     seed : int
@@ -419,3 +537,63 @@ def score_rows(found: Iterable[xr.Dataset]) -> list[dict[str, Any]]:
                     row[f"skill_{reference.replace('-', '_')}"] = share
             rows.append(row)
     return sorted(rows, key=lambda row: row.get("weighted-interval", np.inf))
+
+
+# --- Track records ----------------------------------------------------------------------------------------------------
+# From backtests to a track record: a row for each model by kind of series and horizon.
+
+
+def tally(
+    found: Sequence[tuple[str, xr.Dataset]], names: Sequence[str], horizons: Mapping[str, tuple[float, float]]
+) -> Iterator[dict[str, Any]]:
+    """Walk how each model has done: means over the forecasts of a series, then over series.
+
+    Parameters
+    ----------
+    found : sequence of (str, xarray.Dataset)
+        Kind of series, and its backtest (`forecast.evaluation.rolling_origin.backtest` or that of laws).
+    names : sequence of str
+        Of the models.
+    horizons : mapping of str to (float, float)
+        Years, or decades, ahead: more than the first, at most the second.
+
+    Yields
+    ------
+    dict
+        ``name``, ``kind``, ``horizon``, how many ``series`` and ``forecasts``, ``score`` (the weighted interval score
+        of the natural logarithm), the coverage of 90 % intervals (``held``) and of 50 % intervals (``half``),
+        ``deciles`` (the share of outcomes in each tenth of the forecasts, ten numbers in a row), and
+        ``over_last_value``, by what share the score is better than the last value's.
+    """
+    for name in names:
+        for kind in ("all", *sorted({kind for kind, _ in found})):
+            for horizon, (low, high) in horizons.items():
+                parts: dict[str, list[Any]] = {key: [] for key in ("score", "last", "held", "half", "deciles")}
+                count = 0
+                for own, each in found:
+                    if kind not in ("all", own) or name not in each["model"].values:
+                        continue
+                    ahead = each["years"] if "years" in each else each["ahead"]
+                    score = each["weighted-interval"].where((ahead > low) & (ahead <= high))
+                    made = score.sel(model=name).notnull()
+                    if not bool(made.any()):
+                        continue
+                    mine = each.sel(model=name)
+                    middle = mine["forecast"].sel(quantile=[0.25, 0.75], method="nearest")
+                    inside = (middle[..., 0] <= each["observed"]) & (each["observed"] <= middle[..., 1])
+                    tenth = np.minimum((mine["pit"].values[made.values] * 10).astype(int), 9)
+                    parts["score"].append(float(score.sel(model=name).mean()))
+                    parts["last"].append(float(score.sel(model="last-value").where(made).mean()))
+                    parts["held"].append(float(mine["coverage"].where(made).mean()))
+                    parts["half"].append(float(inside.where(made).mean()))
+                    parts["deciles"].append(np.bincount(tenth, minlength=10) / tenth.size)
+                    count += int(made.sum())
+                if count:
+                    mean = {key: np.mean(values, axis=0) for key, values in parts.items()}
+                    yield {
+                        "name": name, "kind": kind, "horizon": horizon, "series": len(parts["score"]),
+                        "forecasts": count, "score": f"{mean['score']:.3g}", "held": f"{mean['held']:.2f}",
+                        "half": f"{mean['half']:.2f}",
+                        "deciles": " ".join(f"{share:.2f}" for share in mean["deciles"]),
+                        "over_last_value": f"{1 - mean['score'] / mean['last']:.2f}",
+                    }  # fmt: skip

@@ -17,6 +17,7 @@ import numpy as np
 from forecast.evaluation import ledger_scores
 from forecast.evaluation.ledger import SHORT_HASH_DIGITS
 from forecast.evaluation.scores import mean_or_none
+from forecast.evaluation.shared_questions import table_rows
 
 if TYPE_CHECKING:
     from forecast.contract.registry import Registry
@@ -108,36 +109,27 @@ def of_ledger(
 
 def public(registry: Registry) -> list[dict[str, Any]]:
     """Return what people said on public sites, as `of_ledger`; ``reason`` says why no scenario answers the same."""
-    from forecast import tables
-
     out = []
-    for full in registry.names("table"):
-        if full.rpartition("/")[2] != PUBLIC_QUESTIONS_TABLE:
-            continue
-        data = tables.flatten_rows(tables.table(full))
-        for i in range(data.sizes[next(iter(data.sizes))]):
-            row = {str(column): data[column].values[i] for column in data.variables}
-            came = None if math.isnan(row["outcome"]) else bool(row["outcome"])
-            title = str(row["title"])
-            threshold = (
-                title if math.isnan(row["level"]) else ledger_scores.amount_text(row["level"], str(row["measured_in"]))
-            )
-            said = float(row["probability"])
-            out.append(
-                {
-                    "statement": Statement(str(row["resolves"]), threshold, str(row["by"])[:10]),
-                    "title": title,
-                    "who": str(row["platform"]),
-                    "kind": "public",
-                    "made": None if np.isnat(row["made"]) else str(row["made"])[:10],
-                    "probability": said,
-                    "came": came,
-                    "brier": None if came is None else (said - came) ** 2,
-                    "log_score": None if came is None else _log_score(said, came),
-                    "where": str(row["url"]),
-                    "reason": str(row["left_out"]),
-                }
-            )
+    for row in table_rows(registry, PUBLIC_QUESTIONS_TABLE):
+        came = None if math.isnan(row["outcome"]) else bool(row["outcome"])
+        title = str(row["title"])
+        threshold = (
+            title if math.isnan(row["level"]) else ledger_scores.amount_text(row["level"], str(row["measured_in"]))
+        )
+        stated = {
+            "statement": Statement(str(row["resolves"]), threshold, str(row["by"])[:10]),
+            "title": title,
+            "who": str(row["platform"]),
+            "kind": "public",
+            "made": None if np.isnat(row["made"]) else str(row["made"])[:10],
+            "probability": float(row["probability"]),
+            "came": None,
+            "brier": None,
+            "log_score": None,
+            "where": str(row["url"]),
+            "reason": str(row["left_out"]),
+        }
+        out.append(stated if came is None else _scored_row(stated, came))
     return out
 
 

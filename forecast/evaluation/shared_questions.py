@@ -24,7 +24,14 @@ if TYPE_CHECKING:
     from forecast.projection.result import Projection
     from forecast.scenarios.scenario import Scenario
 
-__all__ = ["SHARED_QUESTIONS_TABLE", "SharedQuestion", "compare_scenarios", "scenarios_sharing", "shared_questions"]
+__all__ = [
+    "SHARED_QUESTIONS_TABLE",
+    "SharedQuestion",
+    "compare_scenarios",
+    "scenarios_sharing",
+    "shared_questions",
+    "table_rows",
+]
 
 SHARED_QUESTIONS_TABLE = "shared-questions"
 _QUANTILE_PERCENTS = {"p05": 5, "p50": 50, "p95": 95}
@@ -32,23 +39,28 @@ _QUANTILE_PERCENTS = {"p05": 5, "p50": 50, "p95": 95}
 
 def shared_questions(registry: Registry) -> dict[str, dict[str, Any]]:
     """Return every shared question by its name: what it is, and what is known of it."""
+    found: dict[str, dict[str, Any]] = {}
+    for row in table_rows(registry, SHARED_QUESTIONS_TABLE):
+        found[str(row["question"])] = {
+            "title": str(row["title"]),
+            "quantity": str(row.get("quantity", "")),
+            "known_by": _iso_date(row["known_by"]),
+            "happened": _iso_date(row["happened"]),
+            "outcome": None if math.isnan(row["outcome"]) else float(row["outcome"]),
+            "differs": str(row.get("differs", "")),
+        }
+    return found
+
+
+def table_rows(registry: Registry, name: str) -> Iterator[dict[str, Any]]:
+    """Walk the rows of the tables of a name, which any plugin may bring."""
     from forecast import tables
 
-    found: dict[str, dict[str, Any]] = {}
     for full in registry.names("table"):
-        if full.rpartition("/")[2] == SHARED_QUESTIONS_TABLE:
+        if full.rpartition("/")[2] == name:
             data = tables.flatten_rows(tables.table(full))
-            for i, name in enumerate(data["question"].values):
-                row = {str(column): data[column].values[i] for column in data.variables}
-                found[str(name)] = {
-                    "title": str(row["title"]),
-                    "quantity": str(row.get("quantity", "")),
-                    "known_by": _iso_date(row["known_by"]),
-                    "happened": _iso_date(row["happened"]),
-                    "outcome": None if math.isnan(row["outcome"]) else float(row["outcome"]),
-                    "differs": str(row.get("differs", "")),
-                }
-    return found
+            for i in range(data.sizes[next(iter(data.sizes))]):
+                yield {str(column): data[column].values[i] for column in data.variables}
 
 
 def _iso_date(stamp: Any) -> str | None:

@@ -32,8 +32,8 @@ from forecast.errors import (
     printable,
 )
 from forecast.models.nesting import walk_models
-from forecast.projection import blocks, missing_data, source_tables, supporting_data, user_rows
-from forecast.projection.answers.sweeping import swept
+from forecast.projection import blocks, missing_data, source_tables, supporting_data
+from forecast.projection.answers.variations import swept
 from forecast.projection.evaluate import Block, Schedule
 from forecast.projection.horizon import Horizon, horizon, step_of, until_end
 from forecast.projection.likelihood_weights import MIN_ESS
@@ -43,11 +43,10 @@ from forecast.projection.paths.run_cache import RunCache, cache_of_process
 from forecast.projection.plan import Plan
 from forecast.projection.provenance import provenance
 from forecast.projection.result import Projection
-from forecast.projection.streaming.batches import Job, run_batches
-from forecast.projection.streaming.checkpoint import Checkpoint
+from forecast.projection.source_tables import OwnRows
+from forecast.projection.streaming.batches import Checkpoint, Job, run_batches
 from forecast.projection.streaming.foresight import peak_bytes
 from forecast.projection.streaming.histograms import DATE_BINS
-from forecast.projection.user_rows import OwnRows
 from forecast.scenarios import graph as graphs
 from forecast.scenarios.graph import ScenarioGraph
 from forecast.scenarios.scenario import Scenario
@@ -206,7 +205,7 @@ def project(
     swapped_scenario = ports.swap_models(changed, swaps)
     workers = _check_integer("workers", workers, 1, 1024)
     kept = draws if draws <= keep else min(keep, MAX_SAMPLE_DRAWS)
-    added = {} if data is None else user_rows.tables_with_user_rows(graphs.build(swapped_scenario, settings), data)
+    added = {} if data is None else source_tables.tables_with_user_rows(graphs.build(swapped_scenario, settings), data)
     with editions.use_editions(added) as read:
         if added:  # a choice may have its values from a table
             swapped_scenario = swapped_scenario.restated(swapped_scenario.stated)
@@ -217,7 +216,7 @@ def project(
         fits = ModelFits(graph, as_of=as_of, seed=seed, cache=shared, share_draws=draws <= keep)
         fits.check_settings(graph, graph.models)
         check_ordered(graph, fits, seed)
-        user_rows.check_read(graph, fits, added)
+        source_tables.check_read(graph, fits, added)
         steps, width = _horizon(graph, fits, until=until, start=start, step=step, as_of=as_of)
         graph = until_end(graph, steps, until=until)
         _check_size(graph, steps.years, draws, kept, workers, ends=ends)

@@ -21,8 +21,7 @@ from forecast.base.quantiles import QUANTILES
 from forecast.errors import DataError, printable
 from forecast.projection.crossing import weighted_quantiles
 from forecast.projection.failures import Attempt, BlockSlice
-from forecast.projection.streaming.accumulators import WorldColumn
-from forecast.projection.streaming.columns import Column, Columns
+from forecast.projection.streaming.columns import Column, Columns, WorldColumn
 from forecast.scenarios.quantities.node import Combination
 
 if TYPE_CHECKING:

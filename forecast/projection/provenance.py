@@ -55,6 +55,12 @@ def plugin_distributions(names: Any) -> list[dict[str, str]]:
 _FORMULA_ATTRIBUTES = ("limits", "questions", "rankings", "values")
 #: Attributes whose order says something.
 ORDERED_ATTRIBUTES = ("questions", "rankings", "values", "first")
+#: Attributes that are there where they hold something.
+_OPTIONAL_ATTRIBUTES = frozenset({
+    "published_on", "rankings", "values", "first", "opens", "update", "correlations", "limits", "changes", "show",
+    "labels", "levers", "says", "definitions", "rivals", "streams", "replaced", "newest_data", "warnings", "failing",
+    "swap",
+})  # fmt: skip
 
 
 def provenance(
@@ -76,40 +82,40 @@ def provenance(
     what = {
         "scenario": scenario.name,
         "title": scenario.title,
-        **({"published_on": str(day)} if (day := scenario.stated.get("published_on")) else {}),
+        "published_on": str(scenario.stated.get("published_on") or ""),
         "questions": {name: question.plain for name, question in scenario.questions.items()},
-        **_ranking_records(graph),
+        "rankings": _ranking_records(graph),
         **_values_and_firsts(graph.scenario),
-        **(
-            {"opens": first}
-            if (first := setting_targets.opening_question(graph, [*settings, *(c.of for c in scenario.changes)]))
-            else {}
-        ),
+        "opens": setting_targets.opening_question(graph, [*settings, *(c.of for c in scenario.changes)])
+        or scenario.opens,
         **_update_records(graph, effective),
-        **_limit_records(graph),
-        **({"show": list(scenario.shown)} if scenario.shown else {}),
-        **({"labels": dict(scenario.labels)} if scenario.labels else {}),
-        **({"levers": [each.plain for each in scenario.levers]} if scenario.levers else {}),
-        **({"says": {name: dict(each) for name, each in scenario.says.items()}} if scenario.says else {}),
+        "limits": {name: node.limits.plain for name, node in graph.nodes.items() if node.limits},
+        "changes": [change.plain for change in scenario.changes],
+        "show": list(scenario.shown),
+        "labels": dict(scenario.labels),
+        "levers": [each.plain for each in scenario.levers],
+        "says": {name: dict(each) for name, each in scenario.says.items()},
         "choices": {n: list(c.values) for n, c in scenario.choices.items()},
         **_choice_records(scenario),
         **run,
         "set": {str(k): as_plain(v) for k, v in settings.items()},
-        **({"replaced": replaced} if (replaced := _replaced_inputs(graph, settings)) else {}),
+        "replaced": _replaced_inputs(graph, settings),
         "versions": library_versions(),
         "plugins": plugin_distributions([*used, scenario.name]),
         "data": source_tables.table_hashes(graph),
-        **({"newest_data": dict(newest)} if newest else {}),
-        **({"read": list(graph.read)} if graph.read else {}),
+        "newest_data": dict(newest or {}),
+        "read": list(graph.read),
         "models": models,
         "failures": failures,
-        **({"warnings": [each.record for each in warnings]} if warnings else {}),
-        **({"failing": list(failing)} if failing else {}),
-        **({"swap": dict(swaps)} if swaps else {}),
+        "warnings": [each.record for each in warnings],
+        "failing": list(failing),
+        "swap": dict(swaps),
     }
     # questions stay in the scenario's order: the first opens the answer
     out = {
-        key: json.dumps(value, sort_keys=key not in ORDERED_ATTRIBUTES, allow_nan=False) for key, value in what.items()
+        key: json.dumps(value, sort_keys=key not in ORDERED_ATTRIBUTES, allow_nan=False)
+        for key, value in what.items()
+        if value or key not in _OPTIONAL_ATTRIBUTES
     }
     out |= {key: as_written(out[key]) for key in _FORMULA_ATTRIBUTES if key in out}
     out["scenario_hash"] = json.dumps(_scenario_hash(graph))
@@ -137,17 +143,15 @@ def _replaced_inputs(graph: ScenarioGraph, settings: Mapping[str, Any]) -> dict[
 
 
 def _update_records(graph: ScenarioGraph, effective: float | None) -> dict[str, Any]:
-    """Return by what worlds are weighed and how many are effective, and what moves together, where anything does."""
+    """Return by what worlds are weighed and how many are effective, and what moves together."""
     scenario = graph.scenario
     updated = {name: tree.text for name, tree in scenario.updates.items()}
     groups = [
         {"of": list(each.of), "matrix": [list(row) for row in each.matrix], **_fitted_members(graph, each)}
         for each in scenario.correlations
     ]
-    return {
-        **({"update": updated, "effective_draws": effective} if updated else {}),
-        **({"correlations": groups} if groups else {}),
-    }
+    weighed = {"update": updated, "effective_draws": effective} if updated else {}
+    return {**weighed, "correlations": groups}
 
 
 def _fitted_members(graph: ScenarioGraph, group: Correlation) -> dict[str, dict[str, list[str]]]:
@@ -159,13 +163,6 @@ def _fitted_members(graph: ScenarioGraph, group: Correlation) -> dict[str, dict[
     return {"fitted": of} if of else {}
 
 
-def _limit_records(graph: ScenarioGraph) -> dict[str, Any]:
-    """Return what bounds and changes quantities, where anything does."""
-    bounds = {name: node.limits.plain for name, node in graph.nodes.items() if node.limits}
-    changes = [change.plain for change in graph.scenario.changes]
-    return {**({"limits": bounds} if bounds else {}), **({"changes": changes} if changes else {})}
-
-
 def _values_and_firsts(scenario: Scenario) -> dict[str, Any]:
     """Return the value questions and the first-of-several questions, and the name of the opening one."""
     values = {name: figure.plain for name, figure in scenario.figures.items()}
@@ -175,8 +172,8 @@ def _values_and_firsts(scenario: Scenario) -> dict[str, Any]:
 
 
 def _ranking_records(graph: ScenarioGraph) -> dict[str, Any]:
-    """Return what is ranked, where anything is."""
-    ranked = {
+    """Return what is ranked."""
+    return {
         name: {
             "rank": r.rank.text,
             "over": r.over,
@@ -187,7 +184,6 @@ def _ranking_records(graph: ScenarioGraph) -> dict[str, Any]:
         }
         for name, r in graph.scenario.rankings.items()
     }
-    return {"rankings": ranked} if ranked else {}
 
 
 def _choice_records(scenario: Scenario) -> dict[str, Any]:
@@ -195,8 +191,7 @@ def _choice_records(scenario: Scenario) -> dict[str, Any]:
     definitions = [name for name, choice in scenario.choices.items() if choice.kind == "definition"]
     weights = {name: list(choice.weights) for name, choice in scenario.choices.items() if choice.weights is not None}
     streams = {name: scenario.streams[name] for name in weights if name in scenario.streams}
-    stated = {"definitions": definitions, "rivals": weights, "streams": streams}
-    return {key: each for key, each in stated.items() if each}
+    return {"definitions": definitions, "rivals": weights, "streams": streams}
 
 
 def as_plain(value: Any) -> Any:
@@ -218,7 +213,7 @@ def _scenario_hash(graph: ScenarioGraph) -> str:
         sorted((name, choice.values, choice.kind, choice.weights) for name, choice in scenario.choices.items()),
         sorted((name, scenario.quantities[name].described()) for name in graph.quantities),
         sorted((name, question.when.text) for name, question in scenario.questions.items()),
-        *([sorted(_ranking_records(graph)["rankings"].items())] if scenario.rankings else []),
+        *([sorted(_ranking_records(graph).items())] if scenario.rankings else []),
         *([sorted(scenario.before.items())] if scenario.before else []),
         *([sorted(scenario.updates.items())] if scenario.updates else []),
         *([scenario.correlations] if scenario.correlations else []),

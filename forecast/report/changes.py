@@ -70,48 +70,33 @@ def _answer_change_rows(each: AnswerDifference, words: Labels) -> list[tuple[str
     """Return what a change moves of an answer, each row with the number that it is of."""
     answer = each.answer
     label = "" if answer is answer.run.opening else _answer_label(each, words)
-    if isinstance(answer, RankingAnswer):
-        texts = tuple(f"{words(best)} ({percent(share)})" for best, share in zip(each.best, each.share, strict=True))
-        told = "another one" if each.best[0] != each.best[1] else _percentage_points(*each.share)
-        rows = (
-            [_changed_row(": ".join(filter(None, ["first", label])), texts, told, "best")]
-            if texts[0] != texts[1]
-            else []
-        )
-        values = tuple(amount(value, answer.unit) for value in each.median)
-        if values[0] != values[1] and not any(map(math.isnan, each.median)):
-            rows.append(
-                _changed_row(": ".join(filter(None, ["its value", label])), values, _ratio(*each.median), "value")
-            )
-        counts = tuple(str(count) for count in each.among)
-        if counts[0] != counts[1]:
-            more = f"{each.among[1] - each.among[0]:+d}"
-            rows.append(_changed_row(": ".join(filter(None, ["compared", label])), counts, more, "among"))
-        return rows
     if isinstance(answer, ValueAnswer):
         texts = tuple(amount(value, answer.unit) for value in each.median)
-        return [_changed_row(label or on_date(answer.date), texts, _ratio(*each.median), "value")] if each.moved else []
-    start, until = answer.run.span
-    rows = []
-    dates = tuple(_date_change(each, side, start, until) for side in (0, 1))
-    if dates[0] != dates[1]:
-        rows.append(
-            _changed_row(
-                ": ".join(filter(None, ["median", label])), dates, _years_difference(*each.median, dates), "median"
-            )
-        )
-    for number, (before, after) in (("never", each.never), ("already", each.already)):
-        texts = (percent(before), percent(after))
+        row = ReportRow(label=label or on_date(answer.date), cells=(*texts, _ratio(*each.median)))
+        return [("value", row)] if each.moved else []
+    rows: list[tuple[str, ReportRow]] = []
+
+    def add(number: str, what: str, texts: tuple[str, ...], difference: str) -> None:
         if texts[0] != texts[1]:
-            by = f"not by {as_text(until)}" if number == "never" else f"by {as_text(start)}"
-            rows.append(
-                _changed_row(": ".join(filter(None, [by, label])), texts, _percentage_points(before, after), number)
-            )
+            rows.append((number, ReportRow(label=f"{what}: {label}" if label else what, cells=(*texts, difference))))
+
+    if isinstance(answer, RankingAnswer):
+        texts = tuple(f"{words(best)} ({percent(share)})" for best, share in zip(each.best, each.share, strict=True))
+        add("best", "first", texts, "another one" if each.best[0] != each.best[1] else _percentage_points(*each.share))
+        if not any(map(math.isnan, each.median)):
+            texts = tuple(amount(value, answer.unit) for value in each.median)
+            add("value", "its value", texts, _ratio(*each.median))
+        add("among", "compared", tuple(map(str, each.among)), f"{each.among[1] - each.among[0]:+d}")
+        return rows
+    start, until = answer.run.span
+    dates = tuple(_date_change(each, side, start, until) for side in (0, 1))
+    add("median", "median", dates, _years_difference(*each.median, dates))
+    for number, shares, by in (
+        ("never", each.never, f"not by {as_text(until)}"),
+        ("already", each.already, f"by {as_text(start)}"),
+    ):
+        add(number, by, tuple(map(percent, shares)), _percentage_points(*shares))
     return rows
-
-
-def _changed_row(label: str, texts: tuple[str, ...], difference: str, number: str) -> tuple[str, ReportRow]:
-    return number, ReportRow(label=label, cells=(*texts, difference))
 
 
 def _date_change(each: AnswerDifference, side: int, start: float, until: float) -> str:

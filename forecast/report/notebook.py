@@ -48,9 +48,9 @@ def answer_html(run: Projection, draw: Callable[[Axes], object]) -> str:
 
 def projection(run: Projection) -> str:
     """Return a projection as HTML: its sentence, every answer by its choices, and its quantities at the last date."""
-    from forecast.report import sections
+    from forecast.report.brief import section
 
-    parts = [sections.section(run, name) for name in ("answers", "quantities")]
+    parts = [section(run, name) for name in ("answers", "quantities")]
     columns, rows = _columns_and_rows([group for part in parts for group in part.groups])
     told = [*run.read, *warning_lines([*run.failures, *run.warnings])]
     return page(parts[0].sentence, "", columns, rows, told)

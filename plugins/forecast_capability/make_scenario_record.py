@@ -43,7 +43,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Write the record into a folder."""
     import forecast
     from forecast.base.files import write_atomic
-    from forecast.evaluation.whole import scenario_record
+    from forecast.evaluation.whole import scenario_scores
 
     given = sys.argv[1:] if arguments is None else arguments
     if len(given) > 1:
@@ -53,7 +53,7 @@ def main(arguments: list[str] | None = None) -> None:
         SCENARIO, vintages=VINTAGES, scales=RECORD_SCALES, draws=N_RECORD_DRAWS, seed=SEED
     )
     folder.mkdir(parents=True, exist_ok=True)
-    scenario_record.write_record(found, folder / "model-capability.csv")
+    scenario_scores.write_record(found, folder / "model-capability.csv")
     write_atomic(folder / "made-from.json", json.dumps(made_from(), indent=2) + "\n")
 
 

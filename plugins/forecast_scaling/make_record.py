@@ -133,7 +133,7 @@ def backtests(data: Path, only: Collection[str] = ()) -> Iterator[tuple[str, xr.
 def law_record_rows(found: list[tuple[str, xr.Dataset]]) -> Iterator[dict[str, Any]]:
     """Walk how each law has done, by kind of curve and by how far beyond its data."""
     from forecast.evaluation.law_rolling import POOL_NAME
-    from forecast.evaluation.tally_track_record import tally
+    from forecast.evaluation.rolling_origin import tally
 
     laws = {str(name) for _, each in found for name in each["model"].values if "/" in str(name) or name == POOL_NAME}
     sources = {each.kind: each.source for each in SETS}

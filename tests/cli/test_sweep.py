@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import forecast
-from forecast.cli.ask.sweep import sweep
+from forecast.cli.ask.run import sweep
 from tests.toolkit import json_of, spawn
 
 TEXT = """

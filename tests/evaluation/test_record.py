@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from forecast.evaluation.rolling_origin import tally
 from forecast.evaluation.scores import QUANTILES
-from forecast.evaluation.tally_track_record import tally
 
 
 def backtest(score, held, pit, ahead, observed=1.0):

@@ -7,8 +7,17 @@ import pytest
 
 import forecast
 from forecast.errors import DataError, UsageError
-from forecast.evaluation.origins import REFERENCE_SHAPES, Drift, choose_origins, choose_targets
-from forecast.evaluation.rolling_origin import backtest, benchmark_models, frozen, of_name, score_rows
+from forecast.evaluation.rolling_origin import (
+    REFERENCE_SHAPES,
+    Drift,
+    backtest,
+    benchmark_models,
+    choose_origins,
+    choose_targets,
+    frozen,
+    of_name,
+    score_rows,
+)
 from forecast.streams import Streams
 
 YEARS = np.arange(1990.0, 2015.0)

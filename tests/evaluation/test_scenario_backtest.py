@@ -11,7 +11,7 @@ import xarray as xr
 
 import forecast
 from forecast.errors import DataError, UnknownNameError, UsageError
-from forecast.evaluation.whole import scenario_record, scenario_scores
+from forecast.evaluation.whole import scenario_scores
 from forecast_capability import make_scenario_record as record
 from tests.toolkit import command
 
@@ -168,7 +168,7 @@ def test_summaries_compare_on_what_both_forecast(found):
 
 
 def test_rows_of_a_table_are_scored_as_they_were(found, tmp_path):
-    scenario_record.write_record(found, tmp_path / "mine.csv")
+    scenario_scores.write_record(found, tmp_path / "mine.csv")
     with (tmp_path / "mine.csv").open(encoding="utf-8", newline="") as file:
         again = scenario_scores.of_rows(list(csv.DictReader(file)), "mine", {})
     for one, two in zip(*map(scenario_scores.quantity_scores, (found, again)), strict=True):
@@ -223,7 +223,7 @@ def test_the_shipped_record_is_of_the_scenario_and_the_tables_as_they_are():
 
 
 def test_the_flagship_prints_its_own_record_with_its_size_and_limits(capsys):
-    found = scenario_record.of_scenario(record.SCENARIO)
+    found = scenario_scores.of_scenario(record.SCENARIO)
     own = {row["quantity"]: row for row in scenario_scores.quantity_scores(found) if row["model"] == "model-capability"}
     assert {"run", "index", "horizon"} <= set(own)
     words = ("model-capability", "--draws", "100", "--set", "variant=trends continue")
@@ -270,7 +270,7 @@ def test_a_record_that_cannot_be_read_costs_no_answer(capsys, fake_plugins, tmp_
 
 
 def test_published_models_count_from_the_day_they_appeared():
-    found = scenario_record.of_scenario(record.SCENARIO)
+    found = scenario_scores.of_scenario(record.SCENARIO)
     on = found.attrs["published"]
     assert on["direct-approach"] == "2024-10-01"
     for name, day in on.items():
@@ -283,7 +283,7 @@ def test_published_models_count_from_the_day_they_appeared():
 @pytest.mark.slow
 def test_the_shipped_record_is_what_its_script_makes():
     """One vintage anew; the others are as long again each."""
-    shipped = scenario_record.of_scenario(record.SCENARIO)
+    shipped = scenario_scores.of_scenario(record.SCENARIO)
     found = forecast.backtest_scenario(
         record.SCENARIO,
         vintages=record.VINTAGES[-1:],

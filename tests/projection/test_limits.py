@@ -12,7 +12,7 @@ from forecast.base.dates import decimal_year
 from forecast.errors import DataError, ResultError
 from forecast.projection.paths.apply_limits import limited
 from forecast.report import result_data
-from forecast.report.sections import limit_sentence
+from forecast.report.brief import limit_sentence
 
 #: A growth rate whose distribution function is known: normal, median 0.2, 5 % below 0.1.
 SCORE = norm.isf(0.05)

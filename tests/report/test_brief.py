@@ -186,7 +186,7 @@ def test_what_moves_an_answer_is_called_by_the_words_of_its_scenario():
     assert words.driver("growth") == "growth"
     assert words.driver("metric") == "benchmark"
     assert words.driver("hardware/hpcg@0.6.log_level") == "level (hpcg, steep)"
-    assert words.driver("brain/pooled.member", stated=True) == "which source (pooled, stated, not fitted)"
+    assert words.driver("brain/pooled.member") == "which source (pooled)"
     assert words.driver("metric, a/b.x") == "benchmark with x (b)"
     assert words.driver("metric, a, b") == "benchmark with 2 more that move together"
 

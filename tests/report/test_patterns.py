@@ -7,8 +7,8 @@ import re
 import pytest
 
 import forecast
-from forecast.report import figures, sections
-from forecast.report.brief import brief
+from forecast.report import figures
+from forecast.report.brief import brief, section
 from forecast.report.page import html
 from forecast.report.screen import brief_lines
 from forecast.report.words.patterns import fill, load_patterns
@@ -43,7 +43,7 @@ def texts_of(run, tmp_path):
     figure = figures.plot_projection(run, tmp_path / "a.svg", titled=True).read_text()
     return {
         "screen": " ".join(brief_lines(brief(run))),
-        "section": " ".join(brief_lines(sections.section(run, "answers"))),
+        "section": " ".join(brief_lines(section(run, "answers"))),
         "notebook": answer._repr_html_(),
         "json": answer.to_json(),
         "page": page,

@@ -6,9 +6,8 @@ import pytest
 
 import forecast
 from forecast.report import notebook, page, rows
-from forecast.report.brief import brief
+from forecast.report.brief import SECTIONS, brief, section
 from forecast.report.screen import brief_lines
-from forecast.report.sections import SECTIONS, section
 
 SCENARIO = {
     "start": 2025,

@@ -7,7 +7,7 @@ import pytest
 
 import forecast
 from forecast.base.dates import decimal_year
-from forecast.report import result_data, tidy
+from forecast.report import result_data
 
 SCENARIO = {
     "start": 2025,
@@ -38,7 +38,7 @@ def tree():
 
 @pytest.fixture(scope="module")
 def rows(tree):
-    table = tidy.tidy_columns(tree)
+    table = result_data.tidy_columns(tree)
     assert list(table) == [*HEADS, "probability", "already", "never"]
     return [dict(zip(table, cells, strict=True)) for cells in zip(*table.values(), strict=True)]
 
@@ -95,6 +95,6 @@ def test_steps_are_rows_and_may_stand_alone(tree, rows):
         assert [row["date"] for row in own] == asked["time"]
         assert [row["p25"] for row in own] == asked["p25"]
         assert {row["unit"] for row in own} == {asked["unit"]}
-    alone = tidy.tidy_columns(tree, only=["growth"])
+    alone = result_data.tidy_columns(tree, only=["growth"])
     assert set(alone["name"]) == {"growth"}
     assert set(alone["kind"]) == {"quantity"}

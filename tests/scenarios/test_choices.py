@@ -11,7 +11,8 @@ from forecast import Scenario
 from forecast.base.streams import DRAWS_PER_BLOCK
 from forecast.errors import ForecastError, ScenarioError, UnknownNameError
 from forecast.projection.answers.pooled_rivals import rival_of_draw
-from forecast.report import result_data, sections
+from forecast.report import result_data
+from forecast.report.brief import section
 from forecast.report.headline import opening_sentence
 from toolkit import package, resource
 
@@ -165,5 +166,5 @@ def test_values_are_pooled_world_by_world_too():
         wanted = np.quantile(np.where(held == 0, 2.0, 6.0) * float(scale), [0.05, 0.25, 0.5, 0.75, 0.95])
         assert [row["dates"][0][f"p{q:02}"] for q in (5, 25, 50, 75, 95)] == pytest.approx(wanted)
         assert row["weights"] == {"pace": [0.25, 0.75]}
-    found = sections.section(tree, "answers")
+    found = section(tree, "answers")
     assert ("2027, 1, pooled", "6") in [(row.label, *row.cells[:1]) for group in found.groups for row in group.rows]

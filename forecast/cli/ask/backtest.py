@@ -11,7 +11,6 @@ import numpy as np
 
 from forecast.base.lazy import xr
 from forecast.cli import render
-from forecast.cli.access_options import access_options
 from forecast.cli.catalogue.listing import json_option
 from forecast.cli.output_files import (
     TABLE_SUFFIXES,
@@ -21,12 +20,13 @@ from forecast.cli.output_files import (
     out_option,
     plot_option,
     reject_options,
+    stated_options,
 )
-from forecast.cli.reading_options import reading_options
+from forecast.cli.reading_options import access_options, reading_options
 from forecast.errors import ForecastError, UsageError, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from forecast.contract.registry import Plugin
     from forecast.laws import Law
@@ -37,6 +37,8 @@ __all__ = ["backtest"]
 
 #: What to test: the name of each series, its backtest, and why some models could not be made.
 _MAX_BRIER_SCORES = 4
+#: Where a value comes from that somebody typed.
+_TYPED = click.core.ParameterSource.COMMANDLINE
 Tests = list[tuple[str, "Callable[..., xr.Dataset]", dict[str, str]]]
 
 
@@ -93,36 +95,14 @@ def backtest(
     ctx: click.Context,
     /,
     subject: str,
-    x: str | None,
-    y: str | None,
-    by: str | None,
-    data: str | None,
-    along: str | None,
-    leave_out: str | None,
-    laws: tuple[str, ...],
-    let: tuple[str, ...],
-    variables: tuple[str, ...],
-    objective: str | None,
-    frontier: bool,
-    records: bool,
-    where: tuple[str, ...],
     reading: dict[str, Any],
-    shapes: tuple[str, ...],
-    scores: tuple[str, ...],
-    crossings: bool,
-    years: float | None,
     origins: int,
-    whole: bool,
-    vintages: tuple[str, ...],
-    quantities: tuple[str, ...],
-    scales: tuple[str, ...],
-    settings: tuple[str, ...],
-    draws: int | None,
     seed: int,
     workers: int,
     out: str | None,
     plots: tuple[str, ...],
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Test forecasts of X on the past: of a series, SERIES@SHAPE, a model, a scenario, a law, or a file.
 
@@ -152,71 +132,51 @@ def backtest(
     from forecast.cli.fit.fit_arguments import check_outputs
     from forecast.evaluation import rolling_origin
 
+    data, along, years = options["data"], options["along"], options["years"]
     check_plots(plots)
     files = [("--out", out), *(("--plot", path) for path in plots)]
     check_outputs(files, subject, "X")
     check_outputs(files, data)
-    of_file = {"--x": x, "--y": y, "--by": by, "--frontier": frontier, "--frontier-rows": records, "--where": where}
-    of_laws = {
-        "--data": data, "--along": along, "--leave-out": leave_out, "--law": laws, "--let": let,
-        "--variables": variables, "--objective": objective,
-    }  # fmt: skip
+    of_file = stated_options(ctx, "x", "y", "by", "frontier", "records", "where")
+    of_laws = stated_options(ctx, "data", "along", "leave_out", "laws", "let", "variables", "objective")
     is_file = tables.is_plain_file(subject) and "@" not in subject
-    of_whole = {
-        "--vintage": vintages, "--quantity": quantities, "--scale": scales, "--set": settings, "--draws": draws,
-    }  # fmt: skip
-    if whole:
+    if options["whole"]:
         from forecast.cli.ask.backtest_whole import whole as test_whole
 
         if is_file:
             raise UsageError(f"X: expected a scenario to test as a --whole, got the file '{printable(subject, 60)}'")
-        beside = {
-            "--shape": shapes,
-            "--score": scores,
-            "--crossings": crossings,
-            "--years": years,
-            "--plot": plots,
-            **_typed_options(ctx, "origins", "workers"),
-        }
+        typed = [n for n in ("origins", "workers") if ctx.get_parameter_source(n) is _TYPED]
+        beside = stated_options(ctx, "shapes", "scores", "crossings", "years", "plots", *typed)
         reject_options({**of_file, **of_laws, **beside}, "not of a scenario that is tested as a --whole")
-        test_whole(
-            subject, vintages=vintages, quantities=quantities, scales=scales, settings=settings, draws=draws or 1024,
-            seed=seed, out=out, as_json=as_json,
-        )  # fmt: skip
+        test_whole(subject, options, draws=options["draws"] or 1024, seed=seed, out=out, as_json=as_json)
         return
+    of_whole = stated_options(ctx, "vintages", "quantities", "scales", "settings", "draws")
     reject_options(of_whole, "only of a scenario that is tested as a --whole")
     source: dict[str, str] = {}
     plugins: list[Plugin] = []
     notes: list[str] = []
     read = ""
-    if data is not None or (is_file and (along is not None or laws)):
-        reject_options(
-            {
-                "--x": x, "--frontier": frontier, "--frontier-rows": records, "--shape": shapes, "--years": years,
-                "--crossings": crossings,
-            },
-            "only of a series: laws go --along a column",
-        )  # fmt: skip
+    if data is not None or (is_file and (along is not None or options["laws"])):
+        of_series = stated_options(ctx, "x", "frontier", "records", "shapes", "years", "crossings")
+        reject_options(of_series, "only of a series: laws go --along a column")
         if data is not None and is_file:
             raise UsageError(f"X: expected a law to fit to --data, got the file '{printable(subject, 60)}'")
-        named = laws if is_file else (subject, *laws)
-        rivals, plugins = _select_laws(named, variables)
-        tests, source, notes, read = _of_laws(rivals, subject if is_file else str(data), by, where, let, along, {
-            "y": y, "leave_out": leave_out, "objective": objective,
-        }, reading)  # fmt: skip
+        named = options["laws"] if is_file else (subject, *options["laws"])
+        rivals, plugins = _select_laws(named, options["variables"])
+        tests, source, notes, read = _of_laws(rivals, subject if is_file else str(data), options, reading)
     else:
         reject_options(of_laws, "only of a law: forecast backtest LAW --data FILE, or FILE --along COLUMN")
         ahead = 10.0 if years is None else years
         if is_file:
-            tests, source, read = _of_file(subject, x, y, by, frontier, records, where, shapes, ahead, reading)
+            tests, source, read = _of_file(subject, options, ahead, reading)
         else:
             reject_options(of_file, f"only of a file: '{printable(subject, 60)}' says its own")
-            tests = _of_name(subject, shapes, ahead)
+            tests = _of_name(subject, options["shapes"], ahead)
     found: list[xr.Dataset] = []
     skipped: list[str] = []
-    options: dict[str, Any] = {"scores": (*rolling_origin.DEFAULT_SCORES, *scores), "most_origins": origins}
-    if crossings:
-        options["crossings"] = True
+    how: dict[str, Any] = {"scores": (*rolling_origin.DEFAULT_SCORES, *options["scores"]), "most_origins": origins}
+    if options["crossings"]:
+        how["crossings"] = True
     with render.progress_bar("forecasting") as report:
         for i, (name, tested, _) in enumerate(tests):
 
@@ -224,7 +184,7 @@ def backtest(
                 report(before + done / total, len(tests))
 
             try:
-                found.append(tested(name=name, **options, seed=seed, workers=workers, progress=told))
+                found.append(tested(name=name, **how, seed=seed, workers=workers, progress=told))
             except ForecastError as problem:
                 if len(tests) == 1:
                     raise
@@ -239,7 +199,7 @@ def backtest(
         "headline": _best_model_sentence(rows, found),
         "models": rows,
         "series": [str(each.attrs["name"]) for each in found],
-        **({"crossings": _crossing_rows(rows, found)} if crossings else {}),
+        **({"crossings": _crossing_rows(rows, found)} if options["crossings"] else {}),
         "refused": [{"name": label, "reason": why} for label, why in refused.items()],
     }
     emit_files(
@@ -262,12 +222,6 @@ def _plot_backtest(result: dict[str, Any], path: str, width: str) -> None:
     plot_backtest(result, path, width=width)
 
 
-def _typed_options(ctx: click.Context, *names: str) -> dict[str, Any]:
-    """Return the options that were typed, of those that have a default."""
-    typed = click.core.ParameterSource.COMMANDLINE
-    return {f"--{name}": ctx.params[name] for name in names if ctx.get_parameter_source(name) is typed}
-
-
 def _of_name(subject: str, shapes: tuple[str, ...], years: float) -> Tests:
     """Return the series of a scenario, or the one that a model's name stands for."""
     from forecast.contract.registry import get_registry
@@ -287,35 +241,23 @@ def _with_shapes(name: str, models: dict[str, Model], refused: dict[str, str], y
 
 
 def _of_file(
-    path: str,
-    x: str | None,
-    y: str | None,
-    by: str | None,
-    frontier: bool,
-    records: bool,
-    where: tuple[str, ...],
-    shapes: tuple[str, ...],
-    years: float,
-    reading: dict[str, Any],
+    path: str, options: Mapping[str, Any], years: float, reading: dict[str, Any]
 ) -> tuple[Tests, dict[str, str], str]:
     """Return the series of a file, and its hash."""
     from forecast.cli.fit.fit_arguments import data_of, write_outputs
     from forecast.tables.column_names import unquoted
 
+    x, y = options["x"], options["y"]
     if x is None or y is None:
         raise UsageError(
             f"{printable(Path(path).name, 60)}: a file needs --x and --y: its dates and its values; "
             "or, for laws, --along and --y"
         )
     columns, source = data_of(path, "backtest", reading)
-    rows, _ = write_outputs(columns, where)
+    rows, _ = write_outputs(columns, options["where"])
     rows = rows.complete([unquoted(name, rows) for name in (x, y)])
-    parts = _rows_by_group(rows, by, Path(path).stem)
-    return (
-        [_series_from_rows(name, part, x, y, frontier, records, shapes, years) for name, part in parts],
-        source,
-        rows.notes.line(),
-    )
+    parts = _rows_by_group(rows, options["by"], Path(path).stem)
+    return [_series_from_rows(name, part, options, years) for name, part in parts], source, rows.notes.line()
 
 
 def _rows_by_group(rows: Columns, by: str | None, name: str) -> Iterator[tuple[str, Columns]]:
@@ -328,22 +270,21 @@ def _rows_by_group(rows: Columns, by: str | None, name: str) -> Iterator[tuple[s
         yield str(value), rows.take(groups == value)
 
 
-def _series_from_rows(
-    name: str, rows: Columns, x: str, y: str, frontier: bool, records: bool, shapes: tuple[str, ...], years: float
-) -> Any:
+def _series_from_rows(name: str, rows: Columns, options: Mapping[str, Any], years: float) -> Any:
     """Return a series of a file with every shape; rows without a value or in no order of dates are no hindrance."""
     from forecast.evaluation import rolling_origin
     from forecast.models import trend
     from forecast.tables.column_names import unquoted
 
-    x, y = (unquoted(column, rows) for column in (x, y))
+    x, y = (unquoted(options[column], rows) for column in ("x", "y"))
+    kept = {key: options[key] for key in ("frontier", "records")}
     rows.column(x)
     data = {x: rows.years(x) if rows.from_file else rows.column(x), y: rows.numeric(y)}
 
     def made(shape: Any) -> Model:
-        return trend(data, shape=shape, x=x, y=y, unit="", frontier=frontier, records=records, name=name)
+        return trend(data, shape=shape, x=x, y=y, unit="", name=name, **kept)
 
-    return _with_shapes(name, *rolling_origin.benchmark_models(made, shapes), years)
+    return _with_shapes(name, *rolling_origin.benchmark_models(made, options["shapes"]), years)
 
 
 def _select_laws(names: tuple[str, ...], variables: tuple[str, ...]) -> tuple[list[Law], list[Plugin]]:
@@ -360,35 +301,29 @@ def _select_laws(names: tuple[str, ...], variables: tuple[str, ...]) -> tuple[li
 
 
 def _of_laws(
-    rivals: list[Law],
-    path: str,
-    by: str | None,
-    where: tuple[str, ...],
-    let: tuple[str, ...],
-    along: str | None,
-    options: dict[str, Any],
-    reading: dict[str, Any],
+    rivals: list[Law], path: str, options: Mapping[str, Any], reading: dict[str, Any]
 ) -> tuple[Tests, dict[str, str], list[str], str]:
     """Return the curves of a file or a table, its hash, and a note about its rows."""
     from forecast.cli.fit import fit_arguments
     from forecast.evaluation.law_rolling import backtest_laws
 
     columns, source = fit_arguments.data_of(path, "backtest", reading)
-    rows, note = fit_arguments.write_outputs(columns, where)
-    lets = fit_arguments.parse_formulas(let, "--let")
+    rows, note = fit_arguments.write_outputs(columns, options["where"])
+    along, lets = options["along"], fit_arguments.parse_formulas(options["let"], "--let")
+    how = {key: options[key] for key in ("y", "leave_out", "objective")}
     single = [name for name in {name for law in rivals for name in law.variables} if name not in rows]
     if along is not None and not lets and len(single) == 1:
         lets = {single[0]: along}  # laws of one variable, which is what they go along
     made: Tests = [
-        (name, partial(backtest_laws, rivals, part, let=lets, along=along, **options), {})
-        for name, part in _rows_by_group(rows, by, Path(path).stem)
+        (name, partial(backtest_laws, rivals, part, let=lets, along=along, **how), {})
+        for name, part in _rows_by_group(rows, options["by"], Path(path).stem)
     ]
     return made, source, [note] if note else [], rows.notes.line()
 
 
 def _best_model_sentence(rows: list[dict[str, Any]], found: list[xr.Dataset]) -> str:
     """Say in a sentence which model was best, how good it is, and the coverage of its intervals."""
-    from forecast.evaluation.origins import REFERENCE_SHAPES
+    from forecast.evaluation.rolling_origin import REFERENCE_SHAPES
 
     rivals = [row for row in rows if row["model"] not in REFERENCE_SHAPES]
     if not rivals:
@@ -418,7 +353,7 @@ def _best_model_sentence(rows: list[dict[str, Any]], found: list[xr.Dataset]) ->
 def _crossing_rows(rows: list[dict[str, Any]], found: list[xr.Dataset]) -> list[dict[str, Any]]:
     """Return how often levels were reached by a date, as each model stated: best first, references last."""
     from forecast.evaluation.crossing_record import tally_crossings
-    from forecast.evaluation.origins import REFERENCE_SHAPES
+    from forecast.evaluation.rolling_origin import REFERENCE_SHAPES
 
     rivals = [row["model"] for row in rows if row["model"] not in REFERENCE_SHAPES]
     names = [*rivals, *(row["model"] for row in rows if row["model"] in REFERENCE_SHAPES)]
@@ -431,7 +366,7 @@ def _crossing_rows(rows: list[dict[str, Any]], found: list[xr.Dataset]) -> list[
 
 def _print_crossings(rows: list[dict[str, Any]]) -> None:
     """Print the reliability of the best model, and the Brier score of those after it and of the references."""
-    from forecast.evaluation.origins import REFERENCE_SHAPES
+    from forecast.evaluation.rolling_origin import REFERENCE_SHAPES
 
     for statement, what in (("level", "reaches a level by a date"), ("record", "sets a record by a date")):
         of = [row for row in rows if row["statement"] == statement]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +15,7 @@ from forecast.evaluation.whole import scenario_scores as scores
 __all__ = ["whole"]
 
 
-def whole(
-    subject: str,
-    *,
-    vintages: Sequence[str],
-    quantities: Sequence[str],
-    scales: Sequence[str],
-    settings: Sequence[str],
-    draws: int,
-    seed: int,
-    out: str | None,
-    as_json: bool,
-) -> None:
+def whole(subject: str, options: Mapping[str, Any], *, draws: int, seed: int, out: str | None, as_json: bool) -> None:
     """Run the scenario as of each date, score it, and write the answer."""
     from forecast.cli.ask.run import parse_key_values, parse_past_year
     from forecast.evaluation.whole.scenario_backtest import backtest_scenario
@@ -34,10 +23,10 @@ def whole(
     with render.progress_bar("projecting") as report:
         found = backtest_scenario(
             Path(subject) if subject.lower().endswith(".toml") else subject,
-            vintages=[parse_past_year(text, "--vintage") for text in vintages],
-            quantities=quantities,
-            scales=parse_key_values(scales, "--scale"),
-            with_=parse_key_values(settings, "--set"),
+            vintages=[parse_past_year(text, "--vintage") for text in options["vintages"]],
+            quantities=options["quantities"],
+            scales=parse_key_values(options["scales"], "--scale"),
+            with_=parse_key_values(options["settings"], "--set"),
             draws=draws,
             seed=seed,
             progress=report,

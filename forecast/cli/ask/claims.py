@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from forecast.cli import render
-from forecast.cli.access_options import access_options
 from forecast.cli.catalogue.listing import json_option, listing_warnings, plugins_of
 from forecast.cli.output_files import TABLE_SUFFIXES, columns_of, emit_files, out_option
+from forecast.cli.reading_options import access_options
 from forecast.errors import AmbiguousNameError, ForecastError, UnknownNameError, UsageError, printable
 
 if TYPE_CHECKING:

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from forecast.base.dates import iso_date_or_none
+from forecast.base.dates import from_decimal_year, iso_date_or_none
 from forecast.cli import render
-from forecast.cli.access_options import access_options
 from forecast.cli.catalogue.listing import json_option
-from forecast.cli.level_option import level_option
 from forecast.cli.output_files import TABLE_SUFFIXES, emit_files, out_option, plot_option, report_option
-from forecast.cli.reading_options import reading_options, reduce_option, scale_options
+from forecast.cli.reading_options import access_options, level_option, reading_options, reduce_option, scale_options
 from forecast.errors import DataError, ForecastError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from forecast.evaluation.extrapolate import Extrapolation
     from forecast.tables.columns import Columns
 
@@ -86,14 +86,16 @@ def extrapolate(
     x, y = (unquoted(name, columns) for name in (x, y))
     rows, note = fit_arguments.write_outputs(columns, where)
     threshold = None if reach is None else fit_arguments.parse_option_number(reach, "--threshold")
+    one = partial(
+        _extrapolate_columns, names=(x, y), to=to, threshold=threshold, level=level, rule=rule or "", bounds=bounds,
+        seed=seed,
+    )  # fmt: skip
     if by is not None:
         if plots or report:
             raise UsageError("--by: a figure and a page are of one series: keep one with --where")
-        _extrapolate_each(
-            rows, unquoted(by, columns), (x, y), to, threshold, level, rule or "", bounds, seed, out, as_json, source
-        )
+        _extrapolate_each(rows, unquoted(by, columns), (x, y), one, seed, out, as_json, source)
         return
-    answer = _extrapolate_columns(rows, (x, y), to, threshold, level, rule or "", bounds, seed)
+    answer = one(rows)
     result = _as_json_data(answer)
     record = render.provenance(_plugins_used(answer), computed=True, seed=seed, data=source)
     warnings = [*([note] if note else []), *answer.warnings]
@@ -112,13 +114,12 @@ def extrapolate(
 
 
 def _extrapolate_columns(
-    rows: Columns, names: tuple[str, str], to: str | None, threshold: float | None, level: float, rule: str,
+    rows: Columns, *, names: tuple[str, str], to: str | None, threshold: float | None, level: float, rule: str,
     bounds: dict[str, Any], seed: int,
 ) -> Extrapolation:  # fmt: skip
     """Extrapolate one column along another: of rows that have both, one at each place."""
     from dataclasses import replace
 
-    from forecast.base.dates import from_decimal_year
     from forecast.evaluation.extrapolate import extrapolate as extrapolate_points
     from forecast.tables.same_place import reduce_places
 
@@ -141,8 +142,8 @@ def _extrapolate_columns(
 
 
 def _extrapolate_each(
-    rows: Columns, by: str, names: tuple[str, str], to: str | None, threshold: float | None, level: float, rule: str,
-    bounds: dict[str, Any], seed: int, out: str | None, as_json: bool, source: dict[str, str],
+    rows: Columns, by: str, names: tuple[str, str], one: Callable[[Columns], Extrapolation], seed: int,
+    out: str | None, as_json: bool, source: dict[str, str],
 ) -> None:  # fmt: skip
     """Extrapolate each series that a column names."""
     rows.column(names[0])
@@ -152,7 +153,7 @@ def _extrapolate_each(
     answers, failed = {}, []
     for label in np.unique(labels):
         try:
-            found = _extrapolate_columns(rows.take(labels == label), names, to, threshold, level, rule, bounds, seed)
+            found = one(rows.take(labels == label))
         except ForecastError as problem:
             failed.append(f"{by} {label}: {problem}")
         else:
@@ -212,8 +213,6 @@ def _plugins_used(answer: Extrapolation) -> list[Any]:
 
 
 def _as_json_data(answer: Extrapolation) -> dict[str, Any]:
-    from forecast.base.dates import from_decimal_year
-
     at = [str(d) for d in from_decimal_year(answer.to).astype("datetime64[D]")] if answer.dates else answer.to.tolist()
     columns = zip(at, answer.median.tolist(), answer.lower.tolist(), answer.upper.tolist(), strict=True)
     points = [dict(zip((answer.names[0], "median", "lower", "upper"), row, strict=True)) for row in columns]
@@ -233,8 +232,6 @@ def _as_json_data(answer: Extrapolation) -> dict[str, Any]:
 
 
 def _as_columns(answer: Extrapolation) -> dict[str, Any]:
-    from forecast.base.dates import from_decimal_year
-
     at = from_decimal_year(answer.to).astype("datetime64[D]").astype(str) if answer.dates else answer.to
     ends = {"median": answer.median, "lower": answer.lower, "upper": answer.upper}
     return {answer.names[0]: at.tolist(), **{name: column.tolist() for name, column in ends.items()}}

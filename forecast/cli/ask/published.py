@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from forecast.cli import render
-from forecast.cli.access_options import access_options
 from forecast.cli.catalogue.listing import json_option, listing_warnings
+from forecast.cli.reading_options import access_options
 from forecast.errors import printable
 from forecast.report.words.date_text import as_text, fine_interval
 from forecast.report.words.number_text import format_number, in_signs, percent

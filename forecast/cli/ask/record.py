@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 from forecast.cli import render
-from forecast.cli.access_options import access_options
 from forecast.cli.ask.run import draw_options, merge_settings, parse_key_values
 from forecast.cli.catalogue.listing import json_option
+from forecast.cli.reading_options import access_options
 from forecast.errors import printable
 
 __all__ = ["record"]
@@ -28,12 +28,8 @@ __all__ = ["record"]
 def record(
     scenario: str,
     settings: tuple[str, ...],
-    preset: str | None,
     swaps: tuple[str, ...],
     changes: tuple[str, ...],
-    until: float | None,
-    start: float | None,
-    step: str | None,
     draws: int,
     seed: int,
     to: str,
@@ -42,6 +38,7 @@ def record(
     by: tuple[str, ...],
     source: str,
     as_json: bool,
+    **grid: Any,
 ) -> None:
     """Run SCENARIO and add what it says to a ledger of forecasts.
 
@@ -65,14 +62,11 @@ def record(
     with render.progress_bar("drawing") as report:
         run = project(
             scenario,
-            until=until,
-            start=start,
-            step=step,
+            **grid,
             draws=draws,
             seed=seed,
             keep=draws,
             with_=merge_settings(parse_key_values(settings, "--set"), parse_key_values(swaps, "--swap")),
-            preset=preset,
             what_if=[parse_change(text) for text in changes],
             progress=report,
         )

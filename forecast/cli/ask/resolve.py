@@ -11,8 +11,8 @@ from typing import Any
 import click
 
 from forecast.cli import render
-from forecast.cli.access_options import access_options
 from forecast.cli.catalogue.listing import json_option
+from forecast.cli.reading_options import access_options
 from forecast.errors import UsageError, printable
 from forecast.report.words.number_text import amount
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from forecast.base.quantiles import QUANTILE_NAMES, QUANTILES
 from forecast.cli import render
-from forecast.cli.ask.step_by_step import show_quantities
 from forecast.cli.output_files import emit_files, figure_keywords
-from forecast.errors import UnknownNameError
+from forecast.errors import UnknownNameError, printable
+from forecast.report.words.number_text import format_or_dash
+
+__all__ = ["NARROWING", "Narrowing", "show_projection", "show_quantities"]
 
 if TYPE_CHECKING:
     from forecast.contract.specs import QuantitySpec, RivalForecast
@@ -21,7 +24,6 @@ if TYPE_CHECKING:
 
     Rivals = Sequence[tuple[RivalForecast, Projection | str]]
 
-__all__ = ["NARROWING", "show_projection"]
 
 #: What says how much of an answer is printed.
 NARROWING: tuple[Callable[[Any], Any], ...] = (
@@ -48,13 +50,24 @@ NARROWING: tuple[Callable[[Any], Any], ...] = (
 )
 
 
+class Narrowing(NamedTuple):
+    """How much of an answer is printed, as `NARROWING` says it."""
+
+    section: str | None
+    shown: tuple[str, ...]
+    by: str | None
+    every: int | None
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Narrowing:
+        """Return what options say."""
+        return cls(*(options[name] for name in cls._fields))
+
+
 def show_projection(
     run: Projection,
+    narrowing: Narrowing,
     *,
-    section: str | None,
-    shown: tuple[str, ...],
-    by: str | None,
-    every: int | None,
     level: float,
     files: Sequence[str | None],
     plots: Sequence[str],
@@ -70,8 +83,7 @@ def show_projection(
     ----------
     run : Projection
         A projection, new or loaded.
-    section, shown, by, every
-        What `NARROWING` says.
+    narrowing : Narrowing
     level : float
         Of the interval that is told beside that of 90 %.
     files, plots : sequence of str
@@ -87,29 +99,20 @@ def show_projection(
         How a question in words was understood.
     """
     from forecast.base.warning_lines import warning_lines
-    from forecast.report import figures, tidy
+    from forecast.report import figures
     from forecast.report.quantity_bounds import bound_lines
+    from forecast.report.result_data import tidy_columns
 
-    _check_narrowed(run, shown, by)
+    _check_narrowed(run, narrowing)
     drawn = figure_keywords(plots)
     if drawn["panel"] is not None:
         figures.check_panel(run, drawn["panel"])
     failures = run.failures
     outside = [] if of is None else bound_lines(run, of)
     emit_files(
-        functools.cache(partial(_result, run, everything=True, level=level, rivals=rivals)),
-        text=partial(
-            _show,
-            run,
-            rivals=rivals,
-            read_as=read_as,
-            section=section,
-            shown=shown,
-            by=by or "",
-            every=every,
-            level=level,
-        ),
-        table=partial(tidy.tidy_columns, run, only=shown),
+        functools.cache(partial(_result, run, level=level, rivals=rivals)),
+        text=partial(_show, run, narrowing, rivals=rivals, read_as=read_as, level=level),
+        table=partial(tidy_columns, run, only=narrowing.shown),
         draw=lambda path, _: figures.plot_projection(run, path, **drawn),
         save=run.save,
         pages=pages,
@@ -117,7 +120,7 @@ def show_projection(
         plots=plots,
         as_json=as_json,
         warnings=[*failures, *map(str, run.warnings), *outside],
-        told=[*([] if section == "warnings" else warning_lines([*failures, *run.warnings])), *outside],
+        told=[*([] if narrowing.section == "warnings" else warning_lines([*failures, *run.warnings])), *outside],
         provenance=_provenance(run),
         read=[*filter(None, [read_as]), *run.read],
     )
@@ -129,20 +132,21 @@ def _provenance(run: Projection) -> dict[str, Any]:
     return {**render.provenance(), **run.provenance}
 
 
-def _check_narrowed(run: Projection, shown: Sequence[str], by: str | None) -> None:
+def _check_narrowed(run: Projection, narrowing: Narrowing) -> None:
     """Refuse a quantity or a choice that the answer does not have."""
-    for name in shown:
+    by = narrowing.by
+    for name in narrowing.shown:
         if name not in run.numeric:
             raise UnknownNameError("quantity", name, run.numeric, where="--quantity")
     if by is not None and by not in run.choices:
         raise UnknownNameError("choice", by, run.choices, where="--split")
 
 
-def _result(run: Projection, *, everything: bool, level: float, rivals: Rivals = ()) -> dict[str, Any]:
-    """Return the answer as plain data; without `everything` only those quantities that are shown."""
+def _result(run: Projection, *, level: float, rivals: Rivals) -> dict[str, Any]:
+    """Return the answer as plain data."""
     from forecast.report.result_data import answer_data, projection_data
 
-    found = projection_data(run, only=None if everything else run.shown, level=level)
+    found = projection_data(run, level=level)
     if rivals:
         found["rivals"] = [
             {
@@ -197,34 +201,95 @@ def _show_rivals(rivals: Rivals, level: float) -> None:
     render.write_table([f"other forecasts{date}", *columns, "how it differs"], rows)
 
 
-def _show(
-    run: Projection,
-    *,
-    rivals: Rivals,
-    read_as: str,
-    section: str | None,
-    shown: Sequence[str],
-    by: str,
-    every: int | None,
-    level: float,
-) -> None:
+def _show(run: Projection, narrowing: Narrowing, *, rivals: Rivals, read_as: str, level: float) -> None:
     """Write the answer on one screen, or one of its sections; then the quantities that were named, step by step."""
     from forecast.evaluation.ledger import parse_date
-    from forecast.report import sections
-    from forecast.report.brief import brief
+    from forecast.report.brief import brief, section as section_of
     from forecast.report.result_data import quantity_rows
 
+    section, shown, by, every = narrowing
     today, name = parse_date("today", "today"), section or ("answers" if run.swept else None)
     if read_as:
         render.write(read_as)
         render.write()
     if name is None:
-        told = brief(run, today=today, by=by, level=level)
+        told = brief(run, today=today, by=by or "", level=level)
         render.screen(replace(told, differs=_rival_that_differs(run, rivals, level)))
     else:
-        render.screen(sections.section(run, name, today=today))
+        render.screen(section_of(run, name, today=today))
     if rivals and section is None and not shown:
         _show_rivals(rivals, level)
     if shown:
         render.write()
         show_quantities(quantity_rows(run, only=shown), shown, every)
+
+
+# --- Step by step -----------------------------------------------------------------------------------------------------
+# Quantities step by step, as text.
+
+
+#: Heads of the columns of the quantiles.
+_PERCENT_LABELS = [f"{q:.0%}".replace("%", " %") for q in QUANTILES]
+
+
+def show_quantities(rows: Sequence[dict[str, Any]], only: Collection[str], every: int | None = None) -> None:
+    """Show these quantities step by step, in every combination of choices."""
+    for name, own in _by_name(rows).items():
+        if name in only:
+            _show_quantity(own, every or _stride(len(own[0]["time"])))
+
+
+def _by_name(rows: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    rows_of: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        rows_of.setdefault(row["name"], []).append(row)
+    return rows_of
+
+
+def _show_quantity(rows: Sequence[dict[str, Any]], every: int) -> None:
+    """Show quantiles step by step; a quantity that does not change is shown once."""
+    render.write(_head(rows[0]))
+    if all(_is_constant(row) for row in rows):
+        heads, figures = _quantile_columns([{q: row[q][0] for q in QUANTILE_NAMES} for row in rows])
+        render.write_table(
+            [*rows[0]["choices"], *heads], [[*r["choices"].values(), *f] for r, f in zip(rows, figures, strict=True)]
+        )
+    else:
+        lines = []
+        for row in rows:
+            steps = len(row["time"])
+            for i in [0] if _is_constant(row) else sorted({*range(0, steps, every), steps - 1}):
+                when = "any" if _is_constant(row) else _format_step(row, i)
+                lines.append([*row["choices"].values(), when, *(format_or_dash(row[q][i], 3) for q in QUANTILE_NAMES)])
+        render.write_table([*rows[0]["choices"], "time", *_PERCENT_LABELS], lines)
+    render.write()
+
+
+def _head(row: dict[str, Any]) -> str:
+    return printable(f"{row['name']} [{row['unit']}]" if row["unit"] else row["name"])
+
+
+def _format_step(row: dict[str, Any], step: int) -> str:
+    stamp = str(row["time"][step][:7])
+    return stamp.removesuffix("-01") if _yearly(row) else stamp
+
+
+def _stride(steps: int) -> int:
+    """Return a round number of steps between those shown, so that they are about a dozen."""
+    return next((n for n in (1, 2, 5, 10, 20, 50, 100) if steps <= 13 * n), 250)
+
+
+def _is_constant(row: dict[str, Any]) -> bool:
+    """Tell whether a quantity does not change with time."""
+    return all(len(set(row[q])) == 1 for q in QUANTILE_NAMES)
+
+
+def _quantile_columns(quantiles: Sequence[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
+    """Return heads and figures: a column a quantile, or a single one where no figure is uncertain."""
+    if all(len({row[q] for q in QUANTILE_NAMES}) == 1 for row in quantiles):
+        return ["value"], [[format_or_dash(row["p50"], 3)] for row in quantiles]
+    return [*_PERCENT_LABELS], [[format_or_dash(row[q], 3) for q in QUANTILE_NAMES] for row in quantiles]
+
+
+def _yearly(row: dict[str, Any]) -> bool:
+    return all(stamp.endswith("-01-01") for stamp in row["time"][:3])

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from forecast.cli import completion, render
-from forecast.cli.access_options import access_options
-from forecast.cli.ask.result_output import NARROWING, show_projection
-from forecast.cli.level_option import level_option
+from forecast.cli.ask.result_output import NARROWING, Narrowing, show_projection
 from forecast.cli.output_files import (
     RESULT_SUFFIXES,
     add_options,
@@ -21,6 +19,7 @@ from forecast.cli.output_files import (
     out_option,
     report_option,
 )
+from forecast.cli.reading_options import access_options, level_option
 from forecast.errors import ForecastError, UsageError, join_lines, printable
 
 if TYPE_CHECKING:
@@ -37,6 +36,7 @@ __all__ = [
     "project_and_write",
     "run",
     "scenario_options",
+    "sweep",
 ]
 
 _SCENARIO = click.argument("scenario", shell_complete=completion.complete_names("scenario", files=True))
@@ -166,41 +166,21 @@ def project_and_write(
     scenario: str | Scenario,
     settings: Mapping[str, str],
     sweep: Mapping[str, Any],
-    preset: str | None,
-    swaps: tuple[str, ...],
-    changes: tuple[str, ...],
-    until: float | None,
-    start: float | None,
-    step: str | None,
-    as_of: float | None,
-    draws: int,
-    seed: int,
-    keep: int,
-    workers: int,
-    cluster: str | None,
-    resume: bool,
-    at: Sequence[str],
-    level: float,
-    rows: Sequence[str],
-    section: str | None,
-    shown: tuple[str, ...],
-    by: str | None,
-    every: int | None,
     out: str | None,
     plots: tuple[str, ...],
     report: str | None,
-    lever_draws: int | None,
     as_json: bool,
     steps: bool = False,
     rivals: Sequence[tuple[RivalForecast, Callable[[], Scenario]]] = (),
     of: QuantitySpec | None = None,
     read_as: str = "",
+    **options: Any,
 ) -> None:
     """Project a scenario, and write its answers, tables and files; or print the steps of it.
 
-    With `rivals`, what makes the scenario of each rival forecast: they stand beneath the answer, drawn as it is. With
-    `of`, the quantity of the world whose value it is, whose bounds the answer is held to. `read_as` says how a
-    question in words was understood.
+    All other `RUN_OPTIONS` are among the `options`. With `rivals`, what makes the scenario of each rival forecast: they
+    stand beneath the answer, drawn as it is. With `of`, the quantity of the world whose value it is, whose bounds the
+    answer is held to. `read_as` says how a question in words was understood.
     """
     from forecast.base.files import safe_output
     from forecast.projection.engine import project
@@ -219,7 +199,8 @@ def project_and_write(
             raise UsageError(
                 f"{printable(target.name)}: two of SCENARIO, --out, --plot and --report name the same file"
             )
-    if resume and out is None:
+    as_of, lever_draws = options["as_of"], options["lever_draws"]
+    if options["resume"] and out is None:
         raise UsageError("--resume: needs the --out of the run that was ended")
     figure_keywords(plots)
     for path in plots:
@@ -228,28 +209,28 @@ def project_and_write(
         page.check_format(report)
     elif lever_draws is not None:
         raise UsageError("--lever-draws: is of the page that --report writes")
-    stated = [parse_change(text) for text in changes]
-    if at:
+    stated = [parse_change(text) for text in options["changes"]]
+    if at := options["at"]:
         scenario = at_dates(scenario if isinstance(scenario, Scenario) else Scenario.load(scenario), at)
-    grid: dict[str, Any] = {"until": until, "start": start, "step": step}
-    drawn: dict[str, Any] = {"draws": draws, "seed": seed, "keep": keep, "workers": workers, "client": cluster}
+    grid = {key: options[key] for key in ("until", "start", "step")}
+    drawn = {key: options[key] for key in ("draws", "seed", "keep", "workers")} | {"client": options["cluster"]}
     drawn |= {} if as_of is None else {"as_of": as_of}
-    drawn |= {"data": own} if (own := _parse_data_option(rows)) else {}
-    replaced = merge_settings(settings, parse_key_values(swaps, "--swap"))
+    drawn |= {"data": own} if (own := _parse_data_option(options["rows"])) else {}
+    replaced = merge_settings(settings, parse_key_values(options["swaps"], "--swap"))
     # the screen reads no path of a quantity: what lies between its ends is for files, figures and tables of steps
-    on_screen = not (out or plots or report or as_json or shown)
+    on_screen = not (out or plots or report or as_json or options["shown"])
     with render.progress_bar("drawing") as drawing, measured_steps() as costs:
         # a process that asks once keeps no draws for a second time
-        is_changed = bool(replaced or stated or preset)
+        is_changed = bool(replaced or stated or options["preset"])
         cache = RunCache(SHARED_BYTES if is_changed else 0) if not sweep else None
         projection = project(
             scenario,
             **grid,
             **drawn,
             checkpoint=None if out is None else f"{out}.part",
-            resume=resume,
+            resume=options["resume"],
             with_=replaced,
-            preset=preset,
+            preset=options["preset"],
             sweep=sweep,
             what_if=stated,
             progress=drawing,
@@ -264,17 +245,10 @@ def project_and_write(
             projection = projection.beside(as_it_was)
         others = [] if replaced or stated else [(each, _try_rival(made, drawn)) for each, made in rivals]
     pages = {} if report is None else {report: partial(_write_page, projection, scenario, report, lever_draws)}
-    narrowed: dict[str, Any] = {
-        "rivals": others,
-        "of": of,
-        "read_as": read_as,
-        "section": section,
-        "shown": shown,
-        "by": by,
-        "every": every,
-        "level": level,
-    }
-    failed = show_projection(projection, files=(out,), plots=plots, pages=pages, as_json=as_json, **narrowed)
+    failed = show_projection(
+        projection, Narrowing.of(options), level=options["level"], files=(out,), plots=plots, pages=pages,
+        as_json=as_json, rivals=others, of=of, read_as=read_as,
+    )  # fmt: skip
     # shapes that 'ask' puts beside that of a series weigh nothing: an answer without one of them is what was asked for,
     # and so is what is left as of a date
     answered = ctx.info_name == "ask" and projection.opening is not None and projection.opening.headline is not None
@@ -333,7 +307,7 @@ def _parse_data_option(given: Sequence[str]) -> str | dict[str, str] | None:
 def _write_page(projection: Projection, scenario: str | Scenario, path: str, draws: int | None) -> None:
     """Write the page of an answer with what it carries of the levers."""
     from forecast.report import page
-    from forecast.report.page.lever_answers import lever_answers
+    from forecast.report.page.lever_controls import lever_answers
 
     chosen = {} if draws is None else {"draws": draws}
     with render.progress_bar("moving levers") as moving:
@@ -392,3 +366,58 @@ def _pair(text: str, option: str) -> tuple[str, str]:
             f"{option}: expected {'KEY=VALUE' if option == '--set' else 'NAME=MODEL'}, got '{printable(text, 60)}'"
         )
     return key.strip(), value.strip()
+
+
+# --- Sweeps -----------------------------------------------------------------------------------------------------------
+# ``forecast sweep``: a scenario with something set to each of several values, side by side.
+
+
+@click.command()
+@scenario_options
+@click.pass_context
+def sweep(ctx: click.Context, /, settings: tuple[str, ...], **options: Any) -> None:
+    """Run SCENARIO with something set to each of several values: what --set gives several of is swept.
+
+    Each swept name is a dimension of the results; nothing is pooled over it, and everything else is drawn alike along
+    it. Of a choice, * are all its values. A scenario may hold a sweep of its own, under [sweep].
+
+    \b
+    forecast sweep brain-parity --set brain=1e15,1e16,1e17
+    forecast sweep brain-parity --set "trend=*" --set machine.growth=0.2,0.4 --set metric=hpcg
+    forecast sweep brain-parity --set "brain=1e15..1e16,1e17..1e18" --out sweep.nc --json
+    """  # noqa: D301 - click reads the \b as "do not rewrap"
+    from forecast.projection.answers.variations import ALL_VALUES
+
+    given = {key: _split_top_level(value) for key, value in parse_key_values(settings, "--set").items()}
+    several = {
+        key: ALL_VALUES if parts == [ALL_VALUES] else parts
+        for key, parts in given.items()
+        if len(parts) > 1 or ALL_VALUES in parts
+    }
+    for key, parts in given.items():
+        if ALL_VALUES in parts and len(parts) > 1:
+            raise UsageError(f"--set {printable(key, 60)}: '*' are all values: it stands alone")
+        if not all(parts):
+            raise UsageError(f"--set {printable(key, 60)}: expected values between commas, got an empty one")
+    if not several and not _has_sweep(options["scenario"]):
+        raise UsageError("sweep: expected something to sweep: --set NAME=A,B,C, or a [sweep] in the scenario")
+    alone = {key: parts[0] for key, parts in given.items() if key not in several}
+    project_and_write(ctx, settings=alone, sweep=several, **options)
+
+
+def _has_sweep(scenario: str) -> bool:
+    from forecast.scenarios.scenario import Scenario
+
+    return bool(Scenario.load(scenario).swept)
+
+
+def _split_top_level(text: str) -> list[str]:
+    """Split at commas, but for those inside brackets: of distributions."""
+    parts, depth = [""], 0
+    for sign in text:
+        depth += (sign in "[{(") - (sign in ")}]")
+        if sign == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += sign
+    return [part.strip() for part in parts]

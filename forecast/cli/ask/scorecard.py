@@ -10,8 +10,8 @@ from typing import Any
 import click
 
 from forecast.cli import render
-from forecast.cli.access_options import access_options
 from forecast.cli.catalogue.listing import json_option, listing_warnings
+from forecast.cli.reading_options import access_options
 from forecast.errors import DataError, printable
 from forecast.report.words.number_text import amount, percent
 

@@ -33,22 +33,10 @@ def _law_details(record: Record) -> dict[str, Any]:
         "output": {"name": spec.output, "unit": spec.unit},
         "objective": spec.objective,
         "variables": [
-            {
-                "name": name,
-                "unit": unit,
-                "low": _range_endpoint(spec.domain, name, 0),
-                "high": _range_endpoint(spec.domain, name, 1),
-            }
-            for name, unit in spec.variables.items()
+            {"name": name, "unit": unit, **_range_of(spec.domain, name)} for name, unit in spec.variables.items()
         ],
         "parameters": [
-            {
-                "name": name,
-                "low": _range_endpoint(low_high, name, 0),
-                "high": _range_endpoint(low_high, name, 1),
-                "example": spec.example.get(name),
-            }
-            for name in parameters
+            {"name": name, **_range_of(low_high, name), "example": spec.example.get(name)} for name in parameters
         ],
         "published": [
             {
@@ -66,8 +54,9 @@ def _law_details(record: Record) -> dict[str, Any]:
     }
 
 
-def _range_endpoint(ranges: Any, name: str, side: int) -> float | None:
-    return ranges[name][side] if name in ranges else None
+def _range_of(ranges: Any, name: str) -> dict[str, float | None]:
+    """Return between what a name lies."""
+    return dict(zip(("low", "high"), ranges.get(name, (None, None)), strict=True))
 
 
 def _expression(record: Record) -> str:

@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from forecast.cli import completion, render
-from forecast.cli.access_options import access_options
 from forecast.cli.output_files import add_options
+from forecast.cli.reading_options import access_options
 from forecast.contract.registry import Plugin, Record, Registry, get_registry
 
 __all__ = ["catalogue", "json_option", "listing_warnings", "with_record"]

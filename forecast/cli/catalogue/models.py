@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from forecast.cli import completion, render
-from forecast.cli.access_options import access_options
 from forecast.cli.catalogue.listing import catalogue, json_option, origin, with_record
+from forecast.cli.reading_options import access_options
 from forecast.contract.registry import Record, get_registry
 from forecast.contract.specs import (
     EstimateSpec,
@@ -131,15 +131,13 @@ def _model_details(record: Record) -> dict[str, Any]:
     if spec.target is not None:
         shown |= {"code": spec.target}
     if isinstance(spec, EstimateSpec):
-        shown |= {"expression": spec.expression, "inputs": _input_rows(spec.inputs)}
+        shown |= {"expression": spec.expression}
     elif isinstance(spec, MixtureSpec):
-        shown |= {"weights": dict(spec.weights), "inputs": _load_needs(record.full_name)}
+        shown |= {"weights": dict(spec.weights)}
     elif isinstance(spec, RelationSpec):
         shown |= {"law": spec.law, "table": spec.table, "y": spec.y, "let": dict(spec.let), "where": dict(spec.where)}
-        shown |= {"inputs": _load_needs(record.full_name)}
-    else:
-        shown |= {"inputs": _load_needs(record.full_name)}
-    return shown | {"qualifiers": dict(spec.qualifiers)}
+    inputs = _input_rows(spec.inputs) if isinstance(spec, EstimateSpec) else _load_needs(record.full_name)
+    return shown | {"inputs": inputs, "qualifiers": dict(spec.qualifiers)}
 
 
 def _describe_series(entry: FoundModel, spec: TrendSpec) -> dict[str, Any]:

@@ -10,8 +10,8 @@ from typing import Any
 import click
 
 from forecast.cli import completion, render
-from forecast.cli.access_options import access_options
 from forecast.cli.catalogue.listing import catalogue, json_option
+from forecast.cli.reading_options import access_options
 from forecast.contract.registry import Record
 from forecast.contract.specs import ScenarioSpec
 from forecast.errors import ForecastError, ScenarioError, UsageError, printable
@@ -158,8 +158,7 @@ def check_scenario(
 
 def _check_one(name: str, draws: int, seed: int) -> dict[str, Any]:
     """Return what breaks a rule in one scenario, what failed, and what it takes to repeat it."""
-    from forecast.conformance.answer_checks import find_breaches
-    from forecast.conformance.lever_checks import lever_breaches
+    from forecast.conformance.answer_checks import find_breaches, lever_breaches
     from forecast.projection.engine import project
     from forecast.scenarios.scenario import Scenario
 

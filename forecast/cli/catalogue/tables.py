@@ -2,19 +2,375 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forecast.cli.catalogue.diff import diff
-from forecast.cli.catalogue.fetch import fetch
-from forecast.cli.catalogue.listing import catalogue
-from forecast.cli.catalogue.refresh import refresh
+import click
+
+from forecast.base import access
+from forecast.cli import completion, render
+from forecast.cli.catalogue.listing import catalogue, json_option
+from forecast.cli.reading_options import access_options
 from forecast.contract.registry import Record
 from forecast.contract.specs import TableSpec
+from forecast.errors import UsageError, printable
 
 if TYPE_CHECKING:
+    from forecast.evaluation.trend_changes import TrendOptions
     from forecast.tables.remote.snapshots import Snapshot
-    from forecast.tables.schema.descriptor import Resource
+    from forecast.tables.remote.trust_on_first_use import Copy
+    from forecast.tables.schema.descriptor import Package, Resource
+
+__all__ = ["diff", "fetch", "refresh"]
+
+# --- Editions and forecasts -------------------------------------------------------------------------------------------
+# ``forecast tables refresh``: what is described is fetched anew, and what changed says how far the forecasts move.
+
+
+@click.command()
+@click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=completion.complete_names("table"))
+@click.option("--file", "files", multiple=True, metavar="NAME=PATH", help="Try this file in the place of a table.")
+@click.option(
+    "--edition",
+    "substitutes",
+    multiple=True,
+    metavar="NAME:THIS=OTHER",
+    help="Try one edition that a table holds in the place of another.",
+)
+@click.option("--scenario", "scenarios", multiple=True, metavar="NAME", help="Run these; by default all of them.")
+@click.option("--draws", type=int, default=2048, show_default=True, metavar="N", help="Joint samples.")
+@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Of either run.")
+@access_options
+@json_option
+@click.pass_context
+def refresh(
+    ctx: click.Context,
+    names: tuple[str, ...],
+    files: tuple[str, ...],
+    substitutes: tuple[str, ...],
+    scenarios: tuple[str, ...],
+    draws: int,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Fetch described tables anew, and say what changed in them and how far every forecast moves by it.
+
+    By default all tables that are downloaded are fetched as `tables fetch --update` does. NAME@earlier (or
+    NAME@sha256:...) fetches nothing: it compares the table with what it was. --file tries a file in the place of a
+    table, a shipped one too, and keeps nothing; PATH may be another description, datapackage.json or its folder.
+    --edition tries one of the editions that a table holds in the place of another: THIS and OTHER are two values of a
+    column that keeps rows apart (2026-08 and 2026-07), or two columns of one quantity (cost and cost_2026_09).
+
+    Every scenario that rests on a table that changed runs with both editions in the same worlds. A table that cannot
+    be fetched is listed with its reason, and the exit code is 1.
+
+    \b
+    forecast tables refresh
+    forecast tables refresh epoch-models@earlier
+    forecast tables refresh --file supercomputers=mine.csv --scenario brain-parity
+    forecast tables refresh --edition capability-editions:2026-08=2026-07
+    """  # noqa: D301 - click reads the \b as "do not rewrap"
+    from forecast.cli.catalogue import change_output
+    from forecast.cli.catalogue.change_output import labelled_answers
+    from forecast.contract.registry import get_registry
+    from forecast.evaluation import table_changes
+
+    registry = get_registry()
+    requests = table_changes.table_requests(names, _parse_files(files), _parse_substitutes(substitutes))
+    chosen = [registry.find("scenario", s).full_name if not s.lower().endswith(".toml") else s for s in scenarios]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        refreshed = table_changes.refresh(
+            requests,
+            chosen or registry.names("scenario"),
+            read_answers=labelled_answers,
+            draws=draws,
+            seed=seed,
+            progress=render.progress_bar,
+        )
+    tables = {table.name: table for table in refreshed.tables}
+    render.emit(
+        change_output.refresh_data(refreshed),
+        json=as_json,
+        text=lambda: change_output.write_refresh(refreshed),
+        warnings=list(dict.fromkeys(str(warning.message) for warning in caught)),
+        provenance=render.provenance(
+            [record.plugin for record in registry.records("table") if record.full_name in tables],
+            computed=bool(refreshed.scenarios), draws=draws, seed=seed,
+            data={name: {"before": table.before, "after": table.after} for name, table in tables.items()},
+        ),
+    )  # fmt: skip
+    if refreshed.failed:
+        ctx.exit(1)
+
+
+def _parse_files(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Read ``NAME=PATH``."""
+    for text in texts:
+        name, equals, path = text.partition("=")
+        if not equals or not name.strip() or not path:
+            raise UsageError(f"--file: expected NAME=PATH, got '{printable(text, 80)}'")
+        yield name.strip(), path
+
+
+def _parse_substitutes(texts: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    """Read ``NAME:THIS=OTHER``."""
+    for text in texts:
+        name, _, other = text.partition("=")
+        table, _, this = name.strip().rpartition(":")
+        if not (table and this and other.strip()):
+            raise UsageError(f"--edition: expected NAME:THIS=OTHER, got '{printable(text, 80)}'")
+        yield table, this, other.strip()
+
+
+# --- Downloads --------------------------------------------------------------------------------------------------------
+# ``forecast tables fetch``: the files of a described table, downloaded or given by hand, verified and recorded.
+
+
+@click.command()
+@click.argument("name", metavar="NAME", shell_complete=completion.complete_names("table"))
+@click.option("--update", is_flag=True, help="Take what the source gives now, where no hash is published.")
+@click.option("--file", "files", multiple=True, metavar="PATH", help="Take this file instead of a download.")
+@click.option("--hash", "hashes", multiple=True, metavar="HASH", help="The snapshot that you expect: sha256:...")
+@access_options
+@json_option
+def fetch(name: str, update: bool, files: tuple[str, ...], hashes: tuple[str, ...], as_json: bool) -> None:
+    """Fetch the files of a described table into the cache, and say what was verified against what.
+
+    A file with a published hash must have it. One without is recorded as it is at its first fetch, and every later read
+    must have that hash, until --update takes a newer file; the earlier one stays. --hash takes back the snapshot that
+    has it, or refuses a download that has another. Of a table of several files say which: --file dram=DRAM.csv.
+
+    \b
+    forecast tables fetch epoch-models
+    forecast tables fetch epoch-models --update
+    forecast tables diff epoch-models@earlier epoch-models
+    """  # noqa: D301 - click reads the \b as "do not rewrap"
+    from forecast import tables
+    from forecast.errors import UsageError, printable
+    from forecast.tables.remote import download, resource_bytes
+    from forecast.tables.schema import descriptor
+    from forecast.tables.schema.descriptor import RECORDED_HASH
+
+    package = descriptor.read_descriptor(tables.descriptor_of(name))
+    remote = [resource for resource in package.resources if resource.remote]
+    if not remote:
+        raise UsageError(f"table '{printable(package.name, 80)}' is shipped: there is nothing to fetch")
+    if update and all(resource.hash != RECORDED_HASH for resource in remote):
+        raise UsageError(f"table '{printable(package.name, 80)}' has published hashes: there is nothing to update")
+    replacements = _by_resource(files, "--file", remote)
+    expected = _by_resource(hashes, "--hash", remote)
+    for text in expected.values():
+        if not descriptor.HASH_PATTERN.fullmatch(text):
+            raise UsageError(f"--hash: expected 'sha256:' and 64 hexadecimal digits, got '{printable(text, 80)}'")
+    with warnings.catch_warnings(record=True) as caught, access.allow(downloads=True):
+        warnings.simplefilter("always")
+        rows = []
+        for resource in remote:
+            with render.progress_bar(f"downloading {resource.name}") as report, download.report_downloads(report):
+                file, digest = replacements.get(resource.name), expected.get(resource.name)
+                copy = resource_bytes.local_copy(package, resource, file=file, update=update, expected=digest)
+            usable_rows = resource_bytes.readable(resource, copy.path, resource_bytes.where_of(package, resource))
+            rows.append(_resource_row(resource, copy, usable_rows))
+            render.written.append(resource.name)  # an interrupt does not cost those before it
+    record = resource_bytes.record_of(package)
+    table_name = resource_bytes.command(package).removeprefix("forecast tables fetch ")
+    result = {
+        "headline": _fetch_headline(package, rows),
+        "name": table_name,
+        "data version": package.version,
+        "resources": rows,
+    }
+    render.emit(
+        result,
+        json=as_json,
+        text=lambda: _print_fetch(result, table_name),
+        warnings=list(dict.fromkeys(str(warning.message) for warning in caught)),
+        provenance=render.provenance(
+            [record.plugin] if record else [], data={row["name"]: row["hash"] for row in rows}
+        ),
+    )
+
+
+def _by_resource(texts: Sequence[str], option: str, remote: Sequence[Resource]) -> dict[str, str]:
+    """Return what an option says, by resource: ``VALUE`` where there is one resource, else ``RESOURCE=VALUE``."""
+    from forecast.errors import UnknownNameError, UsageError
+
+    names = [resource.name for resource in remote]
+    files: dict[str, str] = {}
+    for text in texts:
+        head, equals, tail = text.partition("=")
+        if equals and head in names:
+            name, value = head, tail
+        elif len(names) == 1:
+            name, value = names[0], text
+        elif not equals:
+            raise UsageError(f"{option}: which file? Say RESOURCE=..., with one of {', '.join(names)}")
+        else:
+            raise UnknownNameError("resource", head, names, where=option)
+        if name in files:
+            raise UsageError(f"{option}: given twice for '{name}'")
+        files[name] = value
+    return files
+
+
+def _resource_row(resource: Resource, copy: Copy, rows: int) -> dict[str, Any]:
+    snapshot, before = copy.snapshot, copy.before
+    return {
+        "name": resource.name,
+        "state": copy.state,
+        "hash": snapshot.hash,
+        "bytes": snapshot.bytes,
+        "rows": rows,
+        "licence": resource.licenses,
+        "url": resource.path,
+        "file": str(copy.path),
+        "recorded": snapshot.fetched or None,
+        "before": {"hash": before.hash, "recorded": before.fetched} if before else None,
+    }
+
+
+def _fetch_headline(package: Package, rows: Sequence[Mapping[str, Any]]) -> str:
+    states = list(dict.fromkeys(row["state"] for row in rows))
+    files = "1 file" if len(rows) == 1 else f"{len(rows)} files"
+    count = sum(row["rows"] for row in rows)
+    return f"{package.name}: {files}, {count:,} rows, {'; '.join(states)}."
+
+
+def _print_fetch(result: Mapping[str, Any], table_name: str) -> None:
+    render.write_headline(result["headline"])
+    for line in _resource_lines(result["resources"]):
+        render.verbatim(line)
+    if any(row["before"] for row in result["resources"]):
+        render.write()
+        render.verbatim(f"compare: forecast tables diff {table_name}@earlier {table_name}")
+
+
+def _resource_lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for row in rows:
+        yield f"{row['name']}: {row['state']}"
+        yield f"  hash     {row['hash']}"
+        if row["before"]:
+            yield f"  before   {row['before']['hash']} (recorded on {row['before']['recorded']})"
+        yield f"  size     {row['bytes']:,} bytes, {row['rows']:,} rows"
+        yield f"  licence  {row['licence']}"
+        yield f"  from     {row['url']}"
+        yield f"  file     {row['file']}"
+
+
+# --- Two versions -----------------------------------------------------------------------------------------------------
+# ``forecast tables diff``: what changed between two versions of a table, and how far a trend moves by it.
+
+
+@click.command()
+@click.argument("before", metavar="BEFORE")
+@click.argument("after", metavar="AFTER")
+@click.option("--key", metavar="COLUMNS", help="For files: the columns that tell rows apart, like name,date.")
+@click.option(
+    "--trend", "shape", metavar="SHAPE", help="Fit this shape to both: trends/exponential. Needs --x and --y."
+)
+@click.option("--x", metavar="COLUMN", help="The trend's column of dates or decimal years.")
+@click.option("--y", metavar="COLUMN", help="The trend's column of values.")
+@click.option("--where", multiple=True, metavar="CONDITION", help='Rows of the trend: "precision is fp16".')
+@click.option(
+    "--since", metavar="DATE", default="", help="The trend's first day (YYYY-MM-DD); earlier rows are left out."
+)
+@click.option("--option", multiple=True, metavar="NAME=VALUE", help="Of the trend's shape: cumulative=dram_cumulative.")
+@click.option("--frontier", is_flag=True, help="The trend's column is a running maximum.")
+@click.option("--limit", type=click.IntRange(0), default=20, show_default=True, metavar="N", help="Rows shown of each.")
+@access_options
+@json_option
+@click.pass_context
+def diff(
+    ctx: click.Context, /, before: str, after: str, key: str | None, limit: int, as_json: bool, **trend: Any
+) -> None:
+    """Say which rows of a table were added, removed and changed, and how far a trend moves.
+
+    BEFORE and AFTER are tables by name, descriptors (datapackage.json) or their folders, or files. NAME@earlier is
+    what a downloaded table was before its last update, NAME@sha256:... an earlier snapshot by its hash. With --trend
+    the shape is fitted to both, and its figures stand side by side with their 90 % intervals. --json lists every row.
+
+    \b
+    forecast tables diff old/datapackage.json datasets/supercomputers --trend trends/exponential --x date --y rmax_top1
+    """  # noqa: D301 - click reads the \b as "do not rewrap"
+    from forecast import tables
+    from forecast.cli.catalogue import change_output
+    from forecast.contract.registry import get_registry
+    from forecast.evaluation.trend_changes import compare_trends
+    from forecast.tables import diff as table_diff
+
+    options = _trend_options(**trend)
+    columns = [name.strip() for name in (key or "").split(",") if name.strip()]
+    if columns and not any(map(tables.is_plain_file, (before, after))):
+        raise UsageError("--key is for files; a described table has its own key")
+    sides = {
+        side: table_diff.read_version(source, key=columns) for side, source in (("before", before), ("after", after))
+    }
+    parts = table_diff.compare_versions(**sides)
+    change = compare_trends(**sides, options=options) if options else None
+    errors = [f"trend of {side}: {error}" for side, error in change.errors.items()] if change else []
+    headline = change_output.difference_headline(parts, change)
+    result = {
+        "headline": headline,
+        **{side: {"name": v.name, "version": v.version or None, "hash": v.hash} for side, v in sides.items()},
+        "parts": [change_output.difference_data(part) for part in parts],
+        "trend": change_output.trend_data(change) if change else None,
+    }
+    render.emit(
+        result,
+        json=as_json,
+        text=lambda: change_output.write_difference(headline, parts, change, limit),
+        warnings=errors,
+        provenance=render.provenance(
+            [get_registry().find("shape", options.shape).plugin] if options else [],
+            data={side: version.hash for side, version in sides.items()},
+        ),
+    )
+    if errors:
+        ctx.exit(1)
+
+
+def _trend_options(
+    *,
+    shape: str | None,
+    x: str | None,
+    y: str | None,
+    where: Sequence[str],
+    since: str,
+    option: Sequence[str],
+    frontier: bool,
+) -> TrendOptions | None:
+    """Return what the options say of a trend, None where they say nothing; half of them are an error."""
+    from forecast.cli.fit.fit_arguments import parse_settings
+    from forecast.evaluation.trend_changes import TrendOptions
+    from forecast.tables.schema import cells
+
+    if shape is None:
+        values = {"x": x, "y": y, "where": where, "since": since, "option": option, "frontier": frontier}
+        if named := ", ".join(f"--{name}" for name, value in values.items() if value):
+            raise UsageError(f"{named}: about a trend: name its shape with --trend")
+        return None
+    if not x or not y:
+        raise UsageError("--trend needs --x (dates) and --y (values)")
+    conditions = {}
+    for text in where:
+        column, word, value = text.partition(" is ")
+        if not word or not column.strip() or not value.strip():
+            raise UsageError(f"--where: expected 'COLUMN is VALUE', got '{printable(text, 60)}'")
+        conditions[column.strip()] = value.strip()
+    try:
+        first_day = str(cells.date(since)) if since else ""
+    except ValueError as error:
+        raise UsageError(f"--since: '{printable(since, 40)}': {error}") from None
+    options = {name: _int_if_whole(value) for name, value in parse_settings(option, "--option").items()}
+    return TrendOptions(shape=shape, x=x, y=y, where=conditions, frontier=frontier, since=first_day, options=options)
+
+
+def _int_if_whole(value: float | str) -> float | str:
+    """Return a whole number as an int: an option may be a count."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _table_details(record: Record) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import click
 
 from forecast.base import budgets
 from forecast.cli import completion, render
-from forecast.cli.access_options import access_options
+from forecast.cli.reading_options import access_options
 from forecast.errors import UsageError
 
 __all__ = ["explore"]

@@ -9,8 +9,8 @@ import click
 
 from forecast.cli import completion, render
 from forecast.cli.fit.fit_options import FitOptions, NumberType, output_options, seed_option
-from forecast.cli.level_option import level_option
 from forecast.cli.output_files import TABLE_SUFFIXES, emit_files
+from forecast.cli.reading_options import level_option
 
 if TYPE_CHECKING:
     from forecast.fit.fit import Fit

@@ -9,8 +9,8 @@ import click
 from forecast.base.lazy import xr
 from forecast.cli import completion, render
 from forecast.cli.fit.fit_options import FitOptions, data_options, output_options, seed_option
-from forecast.cli.level_option import level_option
 from forecast.cli.output_files import RESULT_SUFFIXES
+from forecast.cli.reading_options import level_option
 from forecast.errors import UsageError, printable
 
 if TYPE_CHECKING:

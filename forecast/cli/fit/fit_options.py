@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from forecast.cli import completion
-from forecast.cli.access_options import access_options
 from forecast.cli.catalogue.listing import json_option
 from forecast.cli.output_files import (
     Decorator,
@@ -20,7 +19,7 @@ from forecast.cli.output_files import (
     out_option,
     plot_option,
 )
-from forecast.cli.reading_options import reading_options
+from forecast.cli.reading_options import access_options, reading_options
 from forecast.formula.numbers import POWERS_OF_TEN, parse_number
 
 if TYPE_CHECKING:

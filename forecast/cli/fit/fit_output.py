@@ -60,10 +60,10 @@ def show_fit(
     result = fit_data(fit, level, title or fit.name) if isinstance(fit, Fit) else fits_data(fit, level)
 
     def draw(path: str, width: str) -> object:
-        from forecast.report.figures import fit_figure, many_fits
+        from forecast.report.figures import fit_figure
 
         if not isinstance(fit, Fit):
-            return many_fits.plot_many_fits(fit, path, width=width)
+            return fit_figure.plot_many_fits(fit, path, width=width)
         return fit_figure.plot_fit(fit, path, width=width)
 
     emit_files(

@@ -14,9 +14,8 @@ from forecast.base.lazy import xr
 from forecast.base.number_checks import is_real
 from forecast.cli import completion, render
 from forecast.cli.fit.fit_options import FitOptions, let_option, output_options
-from forecast.cli.level_option import level_option
 from forecast.cli.output_files import TABLE_SUFFIXES, emit_files
-from forecast.cli.reading_options import reading_options
+from forecast.cli.reading_options import level_option, reading_options
 from forecast.errors import FitError, UncertaintyError, UnknownNameError, UsageError, printable
 
 if TYPE_CHECKING:

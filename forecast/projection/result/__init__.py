@@ -8,8 +8,7 @@ from forecast.projection.result.projected_answers import (
     RankingAnswer,
     ValueAnswer,
 )
-from forecast.projection.result.projected_limits import ProjectedLimit
-from forecast.projection.result.projected_quantities import ProjectedQuantity
+from forecast.projection.result.projected_quantities import ProjectedLimit, ProjectedQuantity
 from forecast.projection.result.projection import Choice, Projection, Settings
 
 __all__ = [

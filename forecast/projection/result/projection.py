@@ -25,7 +25,6 @@ from forecast.base.warning_lines import with_warnings
 from forecast.errors import FailedWorldsWarning, FewWorldsWarning, ForecastWarning, HindcastWarning, printable
 from forecast.projection.answers.pooled_rivals import rival_of_draw
 from forecast.projection.likelihood_weights import effective_sample_size, weights_of
-from forecast.projection.result import projected_limits as bounds
 from forecast.projection.result.combinations import combination_places
 from forecast.projection.result.differences import AnswerDifference, answer_differences, baseline
 from forecast.projection.result.projected_answers import (
@@ -36,8 +35,7 @@ from forecast.projection.result.projected_answers import (
     RankingAnswer,
     ValueAnswer,
 )
-from forecast.projection.result.projected_limits import ProjectedLimit
-from forecast.projection.result.projected_quantities import ProjectedQuantity
+from forecast.projection.result.projected_quantities import ProjectedLimit, ProjectedQuantity, projected_limits
 from forecast.scenarios.quantities.levers import Lever
 
 __all__ = ["Choice", "Projection", "Settings"]
@@ -480,7 +478,7 @@ class Projection(HtmlText):
     @cached_property
     def limits(self) -> list[ProjectedLimit]:
         """Where and when the limits of quantities bind, in every combination of choices."""
-        return list(bounds.projected_limits(self))
+        return list(projected_limits(self))
 
     # --- what to be careful about -----------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 from forecast.base import budgets
 from forecast.base.streams import DRAWS_PER_BLOCK
 from forecast.contract.plugin_calls import stdout_is_data
-from forecast.errors import ForecastError, ForecastWarning
+from forecast.errors import DataError, ForecastError, ForecastWarning, one_line, printable
 from forecast.projection import blocks
 from forecast.projection.evaluate import Block, Schedule
 from forecast.projection.failures import BlockSlice
@@ -29,8 +30,8 @@ from forecast.projection.missing_data import LeftOut, hidden
 from forecast.projection.model_fits import ModelFits
 from forecast.projection.paths.moment_fits import pass_before
 from forecast.projection.plan import Plan
-from forecast.projection.streaming.accumulators import to_arrays, unpack
-from forecast.projection.streaming.checkpoint import Checkpoint
+from forecast.projection.streaming.array_file import load_arrays, save_arrays
+from forecast.projection.streaming.columns import to_arrays, unpack
 from forecast.projection.streaming.foresight import peak_bytes
 from forecast.projection.streaming.reduce import BatchResult, DrawCounts
 from forecast.scenarios import graph as graphs
@@ -41,10 +42,12 @@ from forecast.scenarios.settings import setting_targets
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from forecast.projection.streaming.reduce import BatchResult
+
+__all__ = ["DRAWS_PER_BATCH", "Checkpoint", "Job", "run_batches"]
+
 Array = NDArray[np.float64]
 
-
-__all__ = ["DRAWS_PER_BATCH", "Job", "run_batches"]
 
 #: Worlds in a batch: what one worker draws, and what is lost where one dies.
 DRAWS_PER_BATCH = 32 * DRAWS_PER_BLOCK
@@ -155,12 +158,10 @@ class Job:
 
     def size(self, number: int | None = None) -> DrawCounts:
         """Return the worlds of one batch, or of all."""
-        low, high = (
-            (0, self.worlds)
-            if number is None
-            else (number * DRAWS_PER_BATCH, min((number + 1) * DRAWS_PER_BATCH, self.worlds))
-        )
-        return DrawCounts(self.worlds, self.kept, low, high)
+        if number is None:
+            return DrawCounts(self.worlds, self.kept, 0, self.worlds)
+        low = number * DRAWS_PER_BATCH
+        return DrawCounts(self.worlds, self.kept, low, min(low + DRAWS_PER_BATCH, self.worlds))
 
     def empty(self, size: DrawCounts) -> BatchResult:
         """Return what holds no world yet."""
@@ -295,7 +296,7 @@ def _source(
 ) -> Iterator[Iterator[BatchResult]]:
     """Offer the batches in their order, drawn by whoever is there."""
     if client is not None:
-        from forecast.projection.streaming.cluster import of_cluster, open_client
+        from forecast.projection.streaming.processes import of_cluster, open_client
 
         with open_client(client) as opened:
             yield of_cluster(job, numbers, opened)
@@ -320,3 +321,56 @@ def _draw_here(
         with stdout_is_data():
             sampled = job.fill(job.empty(job.size(number)) if whole is None else whole, number, progress)
         yield sampled
+
+
+# --- Where a run stands on disk ---------------------------------------------------------------------------------------
+# Where a run of many batches stands on disk, so that it goes on where it was stopped.
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Where the sum of the batches so far stands on disk.
+
+    Parameters
+    ----------
+    path : Path
+    resume : bool
+        Go on from what stands there, if anything does.
+    """
+
+    path: Path
+    resume: bool = False
+
+    def load(self, job: Job, whole: BatchResult, fingerprint: str) -> int:
+        """Take up what stands there, and return the number of the next batch.
+
+        Raises
+        ------
+        DataError
+            If it is of another run, no checkpoint, damaged, or larger than the budget. Nothing is taken up then.
+        """
+        if not self.resume or not self.path.exists():
+            return 0
+        where = printable(self.path.name)
+
+        def check(about: Mapping[str, Any], layout: object) -> None:
+            if about.get("of") != fingerprint:
+                raise DataError(f"{where}: is of another run: the scenario, its data, a setting or a version differs")
+
+        try:
+            about, arrays = load_arrays(self.path, what="checkpoint", check=check)
+            unpack(whole.holdings(), arrays)
+            whole.note(about["notes"])
+            job.warn(about["warnings"])
+            return int(about["next"])
+        except (LookupError, ValueError, TypeError, AttributeError) as problem:
+            raise DataError(f"{where}: is no checkpoint of this run: {one_line(problem, 200)}") from problem
+
+    def save(self, job: Job, whole: BatchResult, fingerprint: str, following: int) -> None:
+        """Write what there is so far, to a temporary name that is then renamed."""
+        about = {"of": fingerprint, "next": following, "notes": whole.notes(), "warnings": job.warnings()}
+        save_arrays(self.path, about, to_arrays(whole.holdings()))
+
+    def remove(self) -> None:
+        """Take it away: the run has ended."""
+        self.path.unlink(missing_ok=True)

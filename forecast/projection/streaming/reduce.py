@@ -34,8 +34,7 @@ from forecast.projection.answers.values import ValueReducer
 from forecast.projection.failures import BlockSlice, FailureCounts, FailureLog
 from forecast.projection.likelihood_weights import Updates
 from forecast.projection.result.projected_quantities import RETURNS_ATTRIBUTE
-from forecast.projection.streaming.accumulators import WorldColumn, merge
-from forecast.projection.streaming.columns import Column, Columns
+from forecast.projection.streaming.columns import Column, Columns, WorldColumn, merge
 from forecast.projection.streaming.histograms import DateHistogram, ValueHistogram
 from forecast.scenarios.quantities.node import Combination
 

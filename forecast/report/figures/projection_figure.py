@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forecast.base import plot_style
-from forecast.base.plot_style import BLACK, COLOURS
+from forecast.base.plot_style import BLACK, COLOURS, GREY
 from forecast.errors import UnknownNameError, UsageError, printable
 from forecast.projection.result import AnswerDistribution, DateAnswer, FirstAnswer, Projection, ValueAnswer
 from forecast.report.brief import brief
-from forecast.report.figures import fan_chart, interval_rows, legend_marks, tornado
+from forecast.report.figures import fan_chart, interval_rows, tornado
 from forecast.report.figures.interval_rows import LabelTable
 from forecast.report.headline import Labels, event, on_date, opening_sentence, value_title
 from forecast.report.rows import ReportRow, RowGroup, quantity_row, race_group, ranking_groups, scaled_group
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-__all__ = ["PANELS", "check_panel", "compose", "draw_panel", "plot_projection"]
+__all__ = ["PANELS", "Mark", "check_panel", "compose", "draw_panel", "legend_handlers", "plot_projection"]
 
 #: What a figure is made of, in the order in which it stands: dates and values with their intervals, trajectories, what
 #: moves the answer, and who is best or first.
@@ -426,9 +426,9 @@ def _legend(piece: SubFigure, axes: Sequence[Axes], marks: set[str], points: flo
     named: dict[str, Any] = {}
     if marks & {"dots", "points"}:
         name = "median, 50, 90 % of worlds" if "dots" in marks else "median"
-        named[name] = legend_marks.Mark(wide="dots" in marks)
+        named[name] = Mark(wide="dots" in marks)
     if "bands" in marks:
-        named["50 and 90 % band"] = legend_marks.Mark(wide=True, band=True)
+        named["50 and 90 % band"] = Mark(wide=True, band=True)
     for axis in axes:
         for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
             named.setdefault(label, handle)
@@ -438,7 +438,7 @@ def _legend(piece: SubFigure, axes: Sequence[Axes], marks: set[str], points: flo
     across = next(n for n in range(min(5, len(labels)), 0, -1) if n == 1 or _legend_width(labels, n) < points - 8)
     piece.legend(
         handles=list(named.values()), labels=labels, loc="center", ncols=across, handlelength=_HANDLE,
-        columnspacing=_LEGEND_GAP, handler_map=legend_marks.legend_handlers(), borderpad=0.0, borderaxespad=0.0,
+        columnspacing=_LEGEND_GAP, handler_map=legend_handlers(), borderpad=0.0, borderaxespad=0.0,
     )  # fmt: skip
     down = -(-len(labels) // across)
     columns = [part.tolist() for part in np.array_split(np.arange(len(labels)), across)]
@@ -451,3 +451,53 @@ def _legend_width(labels: Sequence[str], across: int) -> float:
     columns = [labels[part[0] : part[-1] + 1] for part in np.array_split(np.arange(len(labels)), across)]
     widths = [max(plot_style.text_width(label, 7.0) for label in column) for column in columns]
     return sum(widths) + 7.0 * (len(columns) * (_HANDLE + 0.8) + (len(columns) - 1) * _LEGEND_GAP)
+
+
+# --- What the legend shows --------------------------------------------------------------------------------------------
+# What a legend shows of a median with its intervals: one mark for the three that belong together.
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A median with its intervals of 50 and 90 %: a dot on two lines, or two bands.
+
+    Parameters
+    ----------
+    wide : bool
+        Whether there are intervals.
+    band : bool
+        Bands, and no dot.
+    """
+
+    wide: bool
+    band: bool = False
+
+
+def legend_handlers() -> dict[Any, Any]:
+    """Return what draws a mark in a legend."""
+    from matplotlib.legend_handler import HandlerBase
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Rectangle
+
+    class Drawn(HandlerBase):
+        def create_artists(
+            self, legend: Any, orig_handle: Any, xdescent: float, ydescent: float, width: float, height: float,
+            fontsize: float, trans: Any,
+        ) -> list[Any]:  # fmt: skip
+            middle = height / 2
+            if orig_handle.band:
+                whole = Rectangle((0, -0.1 * height), width, 1.2 * height, color=GREY, alpha=0.3, linewidth=0)
+                half = Rectangle((0, 0.2 * height), width, 0.6 * height, color=GREY, alpha=0.5, linewidth=0)
+                made: list[Any] = [whole, half]
+            else:
+                ends = ((0.0, width, 1.1), (0.22 * width, 0.78 * width, 3.6)) if orig_handle.wide else ()
+                made = [
+                    Line2D([low, high], [middle] * 2, color=BLACK, linewidth=thick, solid_capstyle="butt")
+                    for low, high, thick in ends
+                ]
+                made.append(Line2D([width / 2], [middle], color=BLACK, marker="o", mfc="white", ms=4.4, linewidth=0))
+            for each in made:
+                each.set_transform(trans)
+            return made
+
+    return {Mark: Drawn()}

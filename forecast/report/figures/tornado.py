@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from forecast.base import plot_style
 from forecast.projection.result import AnswerDistribution, Projection
-from forecast.report.driver_labels import driver_labels
 from forecast.report.figures.interval_rows import LabelTable, ShareColumn, stand
+from forecast.report.headline import driver_labels
 from forecast.report.rows import ReportRow
 from forecast.report.words.date_text import as_text
 from forecast.report.words.number_text import in_signs, percent

@@ -16,9 +16,8 @@ from forecast.base.files import safe_output, write_atomic
 from forecast.errors import printable
 from forecast.projection.provenance import library_versions
 from forecast.report.figures.extrapolations import plot_extrapolation
-from forecast.report.page import check_format, policy, style, template_environment
+from forecast.report.page import check_format, image_address, policy, style, template_environment
 from forecast.report.page.appendices import foreign
-from forecast.report.page.static_figure import image_address
 from forecast.tables.csv_format import to_csv as csv_text
 
 if TYPE_CHECKING:

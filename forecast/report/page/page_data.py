@@ -30,12 +30,10 @@ from forecast.report.headline import (
     start_text,
     value_title,
 )
+from forecast.report.page import image_address
 from forecast.report.page.appendices import AssumptionLabels, about, appendices, foreign
-from forecast.report.page.draw_encoding import EncodedDraws
-from forecast.report.page.encoding import shorter
-from forecast.report.page.lever_answers import LeverAnswers, answer_titles, carried_answer
-from forecast.report.page.lever_controls import lever_controls
-from forecast.report.page.static_figure import image_address
+from forecast.report.page.draw_encoding import EncodedDraws, shorter
+from forecast.report.page.lever_controls import LeverAnswers, answer_titles, carried_answer, lever_controls
 from forecast.report.page.tornado_data import tornado_data
 from forecast.report.rows import COLUMNS, MAX_RANKING_COMBINATIONS, question_label, race_group
 from forecast.report.words.number_text import amount, percent, scale_of

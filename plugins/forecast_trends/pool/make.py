@@ -80,7 +80,7 @@ def backtests() -> list[tuple[str, Any]]:
 
 def pool_record_rows(found: list[tuple[str, Any]]) -> Iterator[dict[str, Any]]:
     """Walk how each shape has done, by kind of series and by horizon: means over forecasts, then over series."""
-    from forecast.evaluation.tally_track_record import tally
+    from forecast.evaluation.rolling_origin import tally
 
     for each in tally(found, _shapes(found), HORIZON_RANGES):
         yield {"shape": each.pop("name"), **each}

@@ -7,7 +7,7 @@ from matplotlib.text import Text
 import forecast
 from forecast.base import plot_style
 from forecast.report.figures import fan_chart
-from forecast.report.figures.labels import Band, Label, OccupiedAreas, place_labels
+from forecast.report.figures.fan_chart import Band, Label, OccupiedAreas, place_labels
 from forecast.report.figures.projection_figure import compose
 
 

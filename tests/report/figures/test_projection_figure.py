@@ -15,10 +15,9 @@ from forecast.projection.result import Projection
 from forecast.projection.result.observed_values import observed_points
 from forecast.report import figures
 from forecast.report.brief import brief
-from forecast.report.driver_labels import driver_labels
 from forecast.report.figures import fan_chart, interval_rows, tornado
 from forecast.report.figures.projection_figure import compose
-from forecast.report.headline import opening_sentence
+from forecast.report.headline import driver_labels, opening_sentence
 from forecast.report.words.number_text import percent, scale_of
 from toolkit import growing, parity, small
 

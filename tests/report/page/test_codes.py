@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from forecast.report.page.encoding import EncodedRanks, EncodedValues
+from forecast.report.page.draw_encoding import EncodedRanks, EncodedValues
 
 
 def test_equal_draws_share_a_rank():

@@ -11,8 +11,7 @@ from forecast.projection.engine import project
 from forecast.report.changes import changed_group, unchanged_questions
 from forecast.report.headline import opening_sentence
 from forecast.report.page import html, write_page
-from forecast.report.page.lever_answers import answer_titles, carried_answer, lever_answers
-from forecast.report.page.lever_controls import lever_controls
+from forecast.report.page.lever_controls import answer_titles, carried_answer, lever_answers, lever_controls
 from forecast.sensitivity.lever_points import lever_points
 from toolkit import command
 

@@ -7,8 +7,7 @@ import pytest
 import xarray as xr
 
 import forecast
-from forecast.report.page.draw_encoding import EncodedDraws
-from forecast.report.page.rank_encoding import Order
+from forecast.report.page.draw_encoding import EncodedDraws, Order
 
 
 def order(value, takes=None, *, lowest=False, count=None):
