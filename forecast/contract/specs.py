@@ -565,8 +565,8 @@ class ScenarioSpec(Spec):
 
     path: str = text_field()
     plans: bool = False
-    synonyms: tuple[str, ...] = checked_field(tuple_of(is_text), "a tuple of text", default=())
-    amounts: Mapping[str, str] = checked_field(mapping_of(is_text), "a mapping of unit to name", default_factory=empty)
+    synonyms: tuple[str, ...] = text_tuple_field("text")
+    amounts: Mapping[str, str] = mapping_field(is_text, "of unit to name")
     ledger: str = text_field(default="")
     record: str = text_field(default="")
 

@@ -58,7 +58,7 @@ ORDERED_ATTRIBUTES = ("questions", "rankings", "values", "first")
 #: Attributes that are there where they hold something.
 _OPTIONAL_ATTRIBUTES = frozenset({
     "published_on", "rankings", "values", "first", "opens", "update", "correlations", "limits", "changes", "show",
-    "labels", "levers", "says", "definitions", "rivals", "streams", "replaced", "newest_data", "warnings", "failing",
+    "labels", "levers", "says", "definitions", "rivals", "streams", "replaced", "newest_data", "read", "warnings", "failing",
     "swap",
 })  # fmt: skip
 

@@ -7,10 +7,9 @@ from typing import Any
 import click
 
 from forecast.cli import render
-from forecast.cli.access_options import access_options
 from forecast.cli.ask.run import parse_key_values
 from forecast.cli.catalogue.listing import json_option
-from forecast.cli.level_option import level_option
+from forecast.cli.reading_options import access_options, level_option
 
 __all__ = ["plan"]
 
