@@ -58,8 +58,8 @@ ORDERED_ATTRIBUTES = ("questions", "rankings", "values", "first")
 #: Attributes that are there where they hold something.
 _OPTIONAL_ATTRIBUTES = frozenset({
     "published_on", "rankings", "values", "first", "opens", "update", "correlations", "limits", "changes", "show",
-    "labels", "levers", "says", "definitions", "rivals", "streams", "replaced", "newest_data", "read", "warnings", "failing",
-    "swap",
+    "labels", "levers", "says", "definitions", "rivals", "streams", "replaced", "newest_data", "read", "warnings",
+    "failing", "swap",
 })  # fmt: skip
 
 
