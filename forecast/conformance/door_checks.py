@@ -80,8 +80,8 @@ def _of_door(head: str, quantity: str, like: Scenario) -> Scenario:
     full = get_registry().find("scenario", head).full_name
     alias = head.replace("-", "_")
     until = Scenario.load(full).until
-    asked = next(iter(like.stated["questions"].values()))["dates"]
-    dates = [date for date in asked if until is None or date <= until] or [until]
+    wanted = next(iter(like.stated["questions"].values()))["dates"]
+    dates = [date for date in wanted if until is None or date <= until] or [until]
     stated = {"use": {alias: full}, "questions": {"door": {"value": f"{alias}.{quantity}", "dates": dates}}}
     return Scenario.from_dict({"title": f"{head}.{quantity}", **stated}, name="door", where="door")
 
