@@ -31,6 +31,10 @@ from forecast.contract.specs import (
     UnitSpec,
 )
 
+#: The interface of hooks and records that this version has. A plugin may state the one that it was written for, as
+#: ``FORECAST_INTERFACE = 1`` in its module: a newer one than this is refused in a sentence.
+INTERFACE = 1
+
 hookspec = HookspecMarker("forecast")
 hookimpl = HookimplMarker("forecast")
 

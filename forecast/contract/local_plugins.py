@@ -91,6 +91,8 @@ class ModulePlugin(LocalPlugin):
 def module_plugin(module: object, name: str = "") -> ModulePlugin:
     """Return a plugin of a module, by default called as the module is, without ``forecast_`` and with hyphens."""
     own = str(getattr(module, "__name__", type(module).__name__))
+    if own == "__main__":  # a script or a notebook is called as its file is
+        own = Path(getattr(module, "__file__", None) or "main").stem
     name = name or own.rpartition(".")[2].removeprefix("forecast_").replace("_", "-").lower()
     return ModulePlugin(name=name, value=f"./{own}", version="", module=module)
 

@@ -19,7 +19,7 @@ import traceback
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import Distribution, EntryPoint, distributions
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import Any, Literal, TypeVar, get_args, get_type_hints
 
 import pluggy
@@ -238,6 +238,12 @@ _SPARE_MANAGERS: list[pluggy.PluginManager] = []
 def _hooks(module: Any, name: str) -> dict[str, Hook]:
     """Register `module` by itself, check every hook, and return those that it has."""
     manager = _SPARE_MANAGERS.pop() if _SPARE_MANAGERS else _manager()
+    written_for = getattr(module, "FORECAST_INTERFACE", hookspecs.INTERFACE)
+    if not isinstance(written_for, int) or written_for > hookspecs.INTERFACE:
+        raise PluginContractError(
+            f"it is written for interface {printable(written_for, 20)} of plugins, and this lawcast has "
+            f"{hookspecs.INTERFACE}: install a newer lawcast, or an older version of the plugin"
+        )
     if unmarked := _unmarked_hooks(module):
         raise PluginContractError(f"{unmarked[0]}: looks like a hook but is not marked with @hookimpl")
     try:
@@ -588,17 +594,18 @@ def import_target(target: str, *, what: str) -> Any:
 _REGISTERED: list[ModulePlugin] = []
 
 
-def register(module: object, *, name: str = "") -> list[str]:
-    """Register the records of a module in this process, as ``--plugin`` does on the command line.
+def register(*brought: object, name: str = "") -> list[str]:
+    """Register a module's records, or records alone, in this process, as ``--plugin`` does on the command line.
 
-    A module that is registered again replaces what it brought before.
+    What is registered again under a name replaces what was brought before.
 
     Parameters
     ----------
-    module : module or object
-        With functions that are marked ``@forecast.hookimpl``.
+    *brought : module, object or records
+        A module (or ``__main__``) with functions that are marked ``@forecast.hookimpl``; or records:
+        ``register(LawSpec(…), ModelSpec(…), name="mine")``.
     name : str
-        Of the plugin; by default that of the module, without ``forecast_`` and with hyphens.
+        Of the plugin; by default that of the module, without ``forecast_`` and with hyphens, and ``mine`` of records.
 
     Returns
     -------
@@ -621,8 +628,15 @@ def register(module: object, *, name: str = "") -> list[str]:
     >>> forecast.register(mine), forecast.law("mine/half").text
     (['mine/half'], 'y = a*x/2')
     >>> forecast.unregister("mine")
+    >>> third = forecast.LawSpec(name="third", title="Third", expression="a*x/3", variables={"x": ""}, reference="ours")
+    >>> forecast.register(third, name="thirds")
+    ['thirds/third']
+    >>> forecast.unregister("thirds")
     """
-    entry = module_plugin(module, name)
+    records = [each for each in brought if isinstance(each, Spec)]
+    if len(brought) != 1 and (not brought or len(records) != len(brought)):
+        raise UsageError("register: expected one module, or records such as LawSpec(…)")
+    entry = module_plugin(_module_of(records), name or "mine") if records else module_plugin(brought[0], name)
     loaded = Registry([entry]).plugins[0]
     if loaded.status != "loaded":
         raise PluginError(f"register '{printable(entry.name, 60)}': {loaded.reason}")
@@ -631,6 +645,24 @@ def register(module: object, *, name: str = "") -> list[str]:
     _REGISTERED[:] = [each for each in _REGISTERED if each.name != entry.name] + [entry]
     get_registry.cache_clear()
     return [f"{entry.name}/{spec.name}" for spec in loaded.specs]
+
+
+def _module_of(records: Sequence[Spec]) -> ModuleType:
+    """Return a module whose hooks bring these records."""
+    module = ModuleType("mine")
+    for hook, kind in HOOKS.items():
+        own = tuple(each for each in records if isinstance(each, kind))
+        if own:
+            setattr(module, hook, hookspecs.hookimpl(_bringing(hook, own)))
+    return module
+
+
+def _bringing(hook: str, records: tuple[Spec, ...]) -> Hook:
+    def bring() -> tuple[Spec, ...]:
+        return records
+
+    bring.__name__ = hook
+    return bring
 
 
 def unregister(name: str) -> None:

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from importlib.metadata import EntryPoint
 
 import pytest
 
+import forecast
 from forecast.contract import hookspecs, registry
 from forecast.contract.registry import HOOKS, Registry, get_registry, import_target
 from forecast.errors import (
@@ -147,6 +150,8 @@ def test_bad_input_064_rubbish_from_a_hook_names_hook_and_place(fake_plugins, re
         ),
         ("def forecast_laws():\n    return []", "forecast_laws: looks like a hook but is not marked with @hookimpl"),
         ("@hookimpl\ndef forecast_laws(config):\n    return []", "config"),
+        ("FORECAST_INTERFACE = 99", "written for interface 99 of plugins, and this lawcast has 1"),
+        ("FORECAST_INTERFACE = 'new'", "written for interface new"),
     ],
 )
 def test_bad_input_069_a_hook_of_a_wrong_name_or_signature_is_refused_at_load(fake_plugins, source, reason):
@@ -362,3 +367,27 @@ def test_an_error_that_cannot_say_anything_fails_its_plugin_alone(fake_plugins):
     registry = get_registry()
     assert registry.plugin("mute")[0].reason == "Mute"
     assert registry.plugin("fine")[0].status == "loaded"
+
+
+def test_records_are_registered_without_a_module_and_a_script_is_called_as_its_file_is(tmp_path):
+    law = forecast.LawSpec(name="half", title="Half", expression="a*x/2", variables={"x": ""}, reference="ours")
+    quantity = forecast.QuantitySpec(name="speed", title="Speed", unit="m/s", definition="How fast.", reference="ours")
+    try:
+        assert forecast.register(law, quantity, name="halves") == ["halves/half", "halves/speed"]
+        assert forecast.law("halves/half").text == "y = a*x/2"
+        forecast.register(replace(law, expression="a*x/3"), name="halves")  # in the place of both
+        assert forecast.law("halves/half").text == "y = a*x/3"
+        with pytest.raises(UnknownNameError):
+            get_registry().find("quantity", "halves/speed")
+    finally:
+        forecast.unregister("halves")
+    for wrong in ((), (law, "no record"), (1, 2)):
+        with pytest.raises(UsageError, match="expected one module, or records"):
+            forecast.register(*wrong)
+    script = tmp_path / "my_laws.py"
+    script.write_text(
+        "import __main__, forecast\n@forecast.hookimpl\ndef forecast_laws():\n    yield forecast.LawSpec(name='a', "
+        "title='A', expression='a*x', variables={'x': ''}, reference='r')\nprint(forecast.register(__main__))\n"
+    )
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
+    assert done.stdout == "['my-laws/a']\n"
