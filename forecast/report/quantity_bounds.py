@@ -12,7 +12,7 @@ from forecast.contract.specs import QuantitySpec
 from forecast.projection.result import Projection, ValueAnswer
 from forecast.report.words.number_text import amount, percent
 
-__all__ = ["bound_lines"]
+__all__ = ["bound_lines", "identity_line"]
 
 #: What arithmetic may add to a bound that holds, and in which share of the worlds one decides before it is said.
 BOUND_RTOL, MIN_BINDING_SHARE = 1e-9, 0.1
@@ -50,6 +50,20 @@ def bound_lines(run: Projection, quantity: QuantitySpec) -> list[str]:
             else f"{quantity.name}: some of the worlds lie {_SIDES[side]} {shown}, which bounds it: {source}"
         )
     return lines
+
+
+def identity_line(quantity: QuantitySpec) -> str:
+    """Say what observes a quantity and what bounds it.
+
+    Examples
+    --------
+    >>> from forecast.contract.registry import get_registry
+    >>> identity_line(get_registry().find("quantity", "run-cost").spec)[:60]
+    'What observes it: datasets/training-runs-2026: cost, record r'
+    """
+    ends = (("above", quantity.floor, quantity.floor_source), ("below", quantity.ceiling, quantity.ceiling_source))
+    bounds = [f"{side} {amount(end, quantity.unit)} ({source})" for side, end, source in ends if end is not None]
+    return f"What observes it: {quantity.observed}. Bounds: {'; '.join(bounds) or 'none known'}."
 
 
 def _binding_shares(run: Projection) -> Iterator[tuple[str, float]]:

@@ -111,7 +111,7 @@ def show_projection(
     outside = [] if of is None else bound_lines(run, of)
     emit_files(
         functools.cache(partial(_result, run, level=level, rivals=rivals)),
-        text=partial(_show, run, narrowing, rivals=rivals, read_as=read_as, level=level),
+        text=partial(_show, run, narrowing, rivals=rivals, read_as=read_as, level=level, of=of),
         table=partial(tidy_columns, run, only=narrowing.shown),
         draw=lambda path, _: figures.plot_projection(run, path, **drawn),
         save=run.save,
@@ -201,10 +201,13 @@ def _show_rivals(rivals: Rivals, level: float) -> None:
     render.write_table([f"other forecasts{date}", *columns, "how it differs"], rows)
 
 
-def _show(run: Projection, narrowing: Narrowing, *, rivals: Rivals, read_as: str, level: float) -> None:
+def _show(
+    run: Projection, narrowing: Narrowing, *, rivals: Rivals, read_as: str, level: float, of: QuantitySpec | None
+) -> None:
     """Write the answer on one screen, or one of its sections; then the quantities that were named, step by step."""
     from forecast.evaluation.ledger import parse_date
     from forecast.report.brief import brief, section as section_of
+    from forecast.report.quantity_bounds import identity_line
     from forecast.report.result_data import quantity_rows
 
     section, shown, by, every = narrowing
@@ -219,6 +222,9 @@ def _show(run: Projection, narrowing: Narrowing, *, rivals: Rivals, read_as: str
         render.screen(section_of(run, name, today=today))
     if rivals and section is None and not shown:
         _show_rivals(rivals, level)
+    if of is not None and section is None and not shown:
+        render.write()
+        render.prose(printable(identity_line(of), 1000))
     if shown:
         render.write()
         show_quantities(quantity_rows(run, only=shown), shown, every)
