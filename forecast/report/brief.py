@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from forecast import units
 from forecast.base.dates import decimal_year
 from forecast.base.quantiles import DEFAULT_LEVEL
 from forecast.errors import printable
@@ -26,7 +27,11 @@ from forecast.projection.result import (
     RankingAnswer,
     ValueAnswer,
 )
-from forecast.projection.result.observed_values import first_step_median, last_observation
+from forecast.projection.result.observed_values import (
+    LastObservation,
+    first_step_median,
+    last_observation,
+)
 from forecast.report.changes import changed_group, unchanged_questions
 from forecast.report.headline import (
     Labels,
@@ -274,7 +279,19 @@ def last_observed(run: Projection, words: Labels) -> str:
             behind = ", ".join(filter(None, [row, found.date[:7]]))
             named = words(found.of) if found.of in run.quantities else f"'{short_zeros(found.of)}'"
             told[found.of] = f"{named} {amount(found.value, found.unit, _OBSERVED_DIGITS)} ({behind})"
+            if isinstance(answer, ValueAnswer) and answer is run.opening and (stands := _record_stands(answer, found)):
+                told[found.of] += f", no new record by {on_date(answer.date)}: {stands}"
     return "; ".join([*told.values(), *_first_step_text(run, words, unseen, _MAX_OBSERVATIONS - len(told))])
+
+
+def _record_stands(answer: ValueAnswer, found: LastObservation) -> str:
+    """Say in which share of the worlds the last record still stands; empty for what is no record, which never does."""
+    if answer.growth or certain(answer.run):
+        return ""
+    values, weights = answer.pooled_draws(answer.default)
+    last = units.convert(found.value, found.unit, answer.unit, where=answer.name)
+    share = np.average(np.isclose(values, last, rtol=1e-9, atol=0), weights=weights)
+    return percent(float(share)) if share > 0 else ""
 
 
 def by_today(run: Projection, words: Labels, today: str) -> str:

@@ -59,7 +59,7 @@ def identity_line(quantity: QuantitySpec) -> str:
     --------
     >>> from forecast.contract.registry import get_registry
     >>> identity_line(get_registry().find("quantity", "run-cost").spec)[:60]
-    'What observes it: datasets/training-runs-2026: cost, record r'
+    'What observes it: datasets/training-runs-2026: cost, record '
     """
     ends = (("above", quantity.floor, quantity.floor_source), ("below", quantity.ceiling, quantity.ceiling_source))
     bounds = [f"{side} {amount(end, quantity.unit)} ({source})" for side, end, source in ends if end is not None]
