@@ -9,7 +9,7 @@ import forecast
 from forecast.fit.problem.coordinates import solver_coordinates
 from forecast.fit.solve import separable
 from forecast.fit.solve.separable import variable_projection
-from forecast.fit.solve.separable.basis import Basis
+from forecast.fit.solve.separable.basis import BasisColumns, Exponentials, basis_of
 
 RNG = np.random.default_rng(7)
 COUNT = 60
@@ -25,16 +25,17 @@ def law(text, **options):
     return forecast.Law(text, variables=["x"], **options)
 
 
-#: Law, points, true curves.
+#: Law, points, true curves, whether its columns are exponentials.
 LAWS = {
-    "power": (forecast.law("scaling/power"), X, some(1, 5) * X ** -some(0.1, 1)),
+    "power": (forecast.law("scaling/power"), X, some(1, 5) * X ** -some(0.1, 1), True),
     "saturating": (
-        forecast.law("scaling/saturating-power"), X, some(0.5, 2) + some(1, 5) * X ** -some(0.2, 1)),
-    "signs": (law("c - a*x**-b"), X, some(-2, 2) - some(-5, -1) * X ** -some(0.2, 1)),
-    "decay": (law("c + a*exp(-k*x) + 2*x*d"), Z, some(1, 2) + some(1, 5) * np.exp(-some(0.3, 1) * Z) + Z),
-    "rational": (law("v*x/(k + x)", positive=["v", "k"]), Z, some(1, 5) * Z / (some(0.5, 5) + Z)),
-    "shift": (law("a + b*log(x + d)", positive=["d"]), Z, some(1, 5) + some(1, 2) * np.log(Z + some(0.5, 5))),
-    "offset": (law("exp(-k*x) + a*x + b", positive=["k"]), Z, np.exp(-some(0.2, 1) * Z) + some(1, 2) * Z + 1),
+        forecast.law("scaling/saturating-power"), X, some(0.5, 2) + some(1, 5) * X ** -some(0.2, 1), True,
+    ),
+    "signs": (law("c - a*x**-b"), X, some(-2, 2) - some(-5, -1) * X ** -some(0.2, 1), True),
+    "decay": (law("c + a*exp(-k*x) + 2*x*d"), Z, some(1, 2) + some(1, 5) * np.exp(-some(0.3, 1) * Z) + Z, True),
+    "rational": (law("v*x/(k + x)", positive=["v", "k"]), Z, some(1, 5) * Z / (some(0.5, 5) + Z), False),
+    "shift": (law("a + b*log(x + d)", positive=["d"]), Z, some(1, 5) + some(1, 2) * np.log(Z + some(0.5, 5)), False),
+    "offset": (law("exp(-k*x) + a*x + b", positive=["k"]), Z, np.exp(-some(0.2, 1) * Z) + some(1, 2) * Z + 1, False),
 }  # fmt: skip
 
 
@@ -63,7 +64,7 @@ def compared(law_, data, monkeypatch, **options):
 
 @pytest.mark.parametrize("name", LAWS)
 def test_the_general_solver_finds_the_same(name, monkeypatch):
-    law_, x, y = LAWS[name]
+    law_, x, y, _ = LAWS[name]
     quick, slow = compared(law_, dataset(law_, x, noisy(y)), monkeypatch)
     assert quick.converged.all()
     both = slow.converged.values
@@ -78,7 +79,7 @@ def test_the_general_solver_finds_the_same(name, monkeypatch):
 
 @pytest.mark.parametrize("name", LAWS)
 def test_scipy_finds_the_same(name):
-    law_, x, y = LAWS[name]
+    law_, x, y, _ = LAWS[name]
     y = noisy(y)
     fits = law_.fit(dataset(law_, x, y), by="curve", objective="least_squares")
     names = list(law_.parameters)
@@ -100,7 +101,7 @@ def test_scipy_finds_the_same(name):
 
 @pytest.mark.parametrize("own", ["weights", "points", "lengths"])
 def test_curves_with_weights_points_and_lengths_of_their_own(own, monkeypatch):
-    law_, x, y = LAWS["saturating"]
+    law_, x, y, _ = LAWS["saturating"]
     y, options, columns = noisy(y), {}, {}
     if own == "weights":
         columns, options = {"w": RNG.uniform(0.5, 2, y.shape)}, {"weights": "w"}
@@ -116,17 +117,18 @@ def test_curves_with_weights_points_and_lengths_of_their_own(own, monkeypatch):
 
 @pytest.mark.parametrize("name", LAWS)
 def test_sums_are_derivatives_of_each_other(name):
-    law_, x, y = LAWS[name]
+    law_, x, y, exponential = LAWS[name]
     where = solver_coordinates(law_, name)
     bent = next(p for p in law_.parameters if p not in law_.linear)
-    basis = Basis(law_, {"x": x[:, None]}, bent, law_.linear, where.fixed)
+    basis = basis_of(law_, {"x": x}, bent, law_.linear, where.fixed)
+    assert isinstance(basis, Exponentials if exponential else BasisColumns)
     theta, step = np.full(5, 0.7), 1e-5
     weights = np.linspace(1, 2, 20)[:, None]
     table = np.ascontiguousarray(y[:5].T)
     here, above, below = (basis.sums(theta + d, table, weights) for d in (0.0, step, -step))
     for part in ("squares", "sides", "products"):
         rows = len(getattr(here, part))
-        assert rows == 3
+        assert rows == (4 if exponential else 3)
         slope = (getattr(above, part)[:-1] - getattr(below, part)[:-1]) / (2 * step)
         scale = np.abs(getattr(here, part)).max()
         np.testing.assert_allclose(getattr(here, part)[1:], slope, rtol=1e-5, atol=1e-7 * scale)

@@ -21,7 +21,7 @@ from forecast.fit.problem.poles import Poles, poles_of, speaks_for_pole
 from forecast.fit.problem.target import RESIDUAL_RTOL, Target
 from forecast.fit.sizes import CHUNK_ELEMENTS, OPTIMUM_RTOL
 from forecast.fit.solve.newton import NewtonResult, unsolved_result
-from forecast.fit.solve.separable.basis import Basis, Sums
+from forecast.fit.solve.separable.basis import Basis, Sums, basis_of
 from forecast.fit.solve.starts import filled, linear_parameters, plausible_values
 from forecast.fit.solve.steps import solve_damped
 
@@ -38,7 +38,7 @@ Array: TypeAlias = NDArray[np.float64]
 #: Linear parameters at most; steps of Newton's method at most.
 MAX_LINEAR_PARAMETERS, MAX_NEWTON_STEPS = 4, 12
 #: A step that lowers the objective by less than this share is the last: what is then missing is its square.
-STEP_RTOL = 1e-10
+STEP_RTOL = 1e-6
 #: What the squares on the grid lose to rounding, as a share of those of the observations.
 BESIDE = 1e-10
 #: A curve with a pole among the points whose squares are this many times those of the best without one may yet fit
@@ -289,13 +289,16 @@ class Projected:
             sums = basis.sums(theta, y, weights)
             if not round_:
                 whole = sums.squares[0]
-            value, slope, curve, coefficients, rate = _second_derivatives(sums)
+            value, slope, curve, third, coefficients, rate = _second_derivatives(sums)
             if self.log:
+                third = theta * (theta * (theta * third + 3 * curve) + slope) if third.size else third
                 curve = theta * (theta * curve + slope)
                 slope, rate = theta * slope, theta * rate
             low, high = np.where(slope <= 0, np.maximum(u, low), low), np.where(slope >= 0, np.minimum(u, high), high)
             step = -slope / curve
             done = (-0.5 * slope * step <= STEP_RTOL * np.maximum(value, 1e-16 * sums.squares[0])) & (curve > 0)
+            if third.size:  # Halley's step
+                step /= np.clip(1 + 0.5 * step * third / curve, 0.5, 2.0)
             if self.log:
                 np.clip(step, -self.max_log_step, self.max_log_step, out=step)
             new = u + step
@@ -388,7 +391,7 @@ def _solve_small(matrix: Array, side: Array) -> Array:
     return found
 
 
-def _second_derivatives(sums: Sums) -> tuple[Array, Array, Array, Array, Array]:
+def _second_derivatives(sums: Sums) -> tuple[Array, Array, Array, Array, Array, Array]:
     """Return the projected objective, its derivatives, the coefficients and their derivative by the parameter.
 
     With the Gram matrix G of the columns, the side b and the squares s of the observations, the coefficients solve
@@ -409,7 +412,11 @@ def _second_derivatives(sums: Sums) -> tuple[Array, Array, Array, Array, Array]:
     value = squares[0] - dot(coefficients, side[0])
     slope = squares[1] + dot(coefficients, first - 2 * side[1])
     curve = squares[2] + dot(coefficients, second - 2 * side[2]) - 2 * dot(rate, residual_side)
-    return value, slope, curve, coefficients, rate
+    third = np.zeros(0)
+    if len(squares) > 3:
+        third = squares[3] + dot(coefficients, times(3, coefficients) - 2 * side[3])
+        third += 6 * dot(rate, second - side[2] + times(1, rate))
+    return value, slope, curve, third, coefficients, rate
 
 
 def project_problem(law: Law, observations: Observations, target: Target) -> Projected | None:
@@ -420,13 +427,15 @@ def project_problem(law: Law, observations: Observations, target: Target) -> Pro
     linear = linear_parameters(law, observations.variables, coordinates.free, coordinates.fixed)
     rest = [coordinates.free.index(name) for name in linear]
     bent = [i for i in range(len(coordinates.free)) if i not in rest]
-    if law.expression is None or len(bent) != 1 or not 0 < len(rest) <= MAX_LINEAR_PARAMETERS:
+    if len(bent) != 1 or not 0 < len(rest) <= MAX_LINEAR_PARAMETERS:
         return None
-    across = {n: v[:, None] if v.ndim == 1 else np.ascontiguousarray(v.T) for n, v in observations.variables.items()}
+    basis = basis_of(law, observations.variables, coordinates.free[bent[0]], tuple(linear), coordinates.fixed)
+    if basis is None:
+        return None
     poles = poles_of(law, coordinates, observations.variables, observations.weights)
     alone = len(observations.y) == 1  # of one curve every gap can be looked at
     return Projected(
-        basis=Basis(law, across, coordinates.free[bent[0]], tuple(linear), coordinates.fixed),
+        basis=basis,
         at=bent[0],
         rest=rest,
         grid=_parameter_grid(
