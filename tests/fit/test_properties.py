@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import forecast
+from forecast.fit.problem import problem, setting
 
 NOISE = 0.02
 
@@ -156,3 +157,26 @@ def test_a_weight_is_that_many_rows(name, seed):
     assert repeated.converged
     assert weighted.objective == pytest.approx(repeated.objective, rel=1e-9)
     assert weighted.values == pytest.approx(repeated.values, rel=1e-5)
+
+
+@pytest.mark.parametrize("name", ["power", "saturating", "chinchilla", "exponential"])
+@pytest.mark.parametrize("objective", ["least_squares", "least_squares_log", "huber_log"])
+def test_two_engines_agree(name, objective, monkeypatch):
+    case = CASES[name]
+    options = {"options": {"delta": 0.02}} if objective == "huber_log" else {}
+    for seed in range(3):
+        y = case.noisy(seed)
+        with monkeypatch.context() as patch:
+            kinds = []
+            make = problem.kernel_for
+            noted = lambda *a, make=make, kinds=kinds: kinds.append(make(*a)) or kinds[-1]  # noqa: E731
+            for module in (problem, setting):
+                patch.setattr(module, "kernel_for", noted)
+            quick = case.fit(y, objective=objective, **options)
+            patch.setattr(problem, "power_terms", lambda *a: None)
+            slow = case.fit(y, objective=objective, **options)
+        assert {type(k).__name__ for k in kinds} == {"PowerSum", "ProgramKernel"}
+        assert quick.objective == pytest.approx(slow.objective, rel=1e-9)
+        ours, theirs = (case.law.value(f.values, **case.points) for f in (quick, slow))
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9)
+        assert quick.values == pytest.approx(slow.values, rel=1e-7)

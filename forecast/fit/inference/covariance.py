@@ -344,7 +344,7 @@ class _Assessment:
             with np.errstate(all="ignore"):
                 self.at[:, b] = np.where(logs == problem.logs, self.q[:, b], np.where(logs, np.log(p), p))
             # by 0 itself a logarithm has no derivatives
-            target = replace(problem.target(), kernel=problem.kernel_in(logs))
+            target = replace(problem.target(), kernel=problem.general(logs))
             once = np.ones((len(p), 1))
             slopes, j = _linearise(target, self.at[:, b : b + 1], once, once < 0), 0
             finite = bool(slopes.finite[0])

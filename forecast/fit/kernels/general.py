@@ -45,6 +45,8 @@ class Placement:
         The other parameters.
     link : bool
         f is the logarithm of the law.
+    positive : ndarray of bool, optional
+        Who is never negative; default: whose coordinate is the logarithm.
     """
 
     law: Law
@@ -53,6 +55,7 @@ class Placement:
     logs: NDArray[np.bool_]
     fixed: Mapping[str, float]
     link: bool
+    positive: NDArray[np.bool_] | None = None
 
     def some(self, points: slice) -> Placement:
         """Return the law at some of the points."""

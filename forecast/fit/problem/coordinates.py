@@ -78,7 +78,10 @@ class Coordinates:
 
     def placement(self, law: Law, variables: Mapping[str, Array], *, link: bool) -> Placement:
         """Return a law at points, (n,) or (B, n), in these coordinates; `link` takes its logarithm."""
-        return Placement(law=law, variables=variables, free=self.free, logs=self.logs, fixed=self.fixed, link=link)
+        return Placement(
+            law=law, variables=variables, free=self.free, logs=self.logs, fixed=self.fixed, link=link,
+            positive=self.positive,
+        )  # fmt: skip
 
 
 def solver_coordinates(law: Law, name: str) -> Coordinates:

@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.fit.kernels.general import LawState, Placement, natural, to_logs
+from forecast.fit.kernels.general import Kernel, LawState, Placement, natural, to_logs
 from forecast.fit.problem.problem import Problem
 
 if TYPE_CHECKING:
@@ -300,8 +300,12 @@ class Orthogonal(Problem):
         """Return the problem as if the variables were known."""
         return Problem(**{name: part for name, part in self.parts().items() if name != "sigma_x"})
 
-    def kernel_in(self, logs: NDArray[np.bool_]) -> OrthogonalKernel:
+    def kernel_in(self, logs: NDArray[np.bool_]) -> Kernel:
         """Return the law moved to each observation's distance from it."""
+        return self.general(logs)
+
+    def general(self, logs: NDArray[np.bool_]) -> OrthogonalKernel:
+        """Return a kernel in other coordinates."""
         return OrthogonalKernel(self.placement(logs), y=self.y, ratios=self.ratios)
 
     @property
@@ -316,7 +320,7 @@ class Orthogonal(Problem):
 
     @functools.cached_property
     def _natural_kernel(self) -> OrthogonalKernel:
-        return self.kernel_in(np.zeros(self.k, dtype=bool))
+        return self.general(np.zeros(self.k, dtype=bool))
 
     def _state(self, p: Array) -> LawState:
         return self._natural_kernel.at(np.asarray(p, dtype=float)[:, None])

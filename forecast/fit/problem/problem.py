@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.fit.kernels.general import Kernel, Placement, ProgramKernel
+from forecast.fit.kernels.power_sum import PowerSum, power_terms
 from forecast.fit.problem.poles import Poles, poles_of
 from forecast.fit.problem.target import Target
 from forecast.formula.tree import Binary, Name, walk
@@ -32,13 +33,21 @@ BOUND_RTOL = 1e-7
 
 
 def kernel_for(placement: Placement) -> Kernel:
-    """Return the kernel of a law at these points: one that sums group by group where it has groups."""
-    if placement.law.levels:
+    """Return the fastest kernel a law has at these points: log-sum-exp for sums of powers, else the general one."""
+    law = placement.law
+    if law.levels:
         from forecast.fit.kernels.grouped import GroupKernel, is_supported
 
-        if is_supported(placement.law, placement.variables):
+        if is_supported(law, placement.variables):
             return GroupKernel(placement)
-    return ProgramKernel(placement)
+    general = ProgramKernel(placement)
+    positive = placement.logs if placement.positive is None else placement.positive
+    terms = power_terms(law, placement.free, positive, placement.fixed)
+    if terms is not None:
+        quick = PowerSum(terms, placement.variables, placement.free, placement.logs, placement.link, general)
+        if quick.usable:
+            return quick
+    return general
 
 
 def multiplied_parameters(law: Law, free: tuple[str, ...], positive: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -151,8 +160,12 @@ class Problem(Target):
         )
 
     def kernel_in(self, logs: NDArray[np.bool_]) -> Kernel:
-        """Return the kernel with these coordinates in logarithms."""
+        """Return the fastest kernel, with these coordinates in logarithms."""
         return kernel_for(self.placement(logs))
+
+    def general(self, logs: NDArray[np.bool_]) -> Kernel:
+        """Return the general kernel in other coordinates."""
+        return ProgramKernel(self.placement(logs))
 
     def placement(self, logs: NDArray[np.bool_]) -> Placement:
         """Return the law at the points, with these coordinates in logarithms."""
