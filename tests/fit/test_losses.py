@@ -6,6 +6,7 @@ import forecast
 from forecast.errors import DataError, UnknownNameError, UsageError
 from forecast.fit.objectives import OBJECTIVES
 from forecast.fit.objectives.huber import HUBER_FACTOR, huber_constant
+from forecast.fit.objectives.objective import Scratch
 
 OPTIONS = {"delta": 0.3, "tau": 0.8, "width": 0.2, "trials": np.full(7, 9.0), "chance": 0.25}
 Y = np.array([1.0, 2.0, 0.0, 3.0, 5.0, 8.0, 4.0])
@@ -28,7 +29,7 @@ def test_sums_are_sums(name):
     objective = OBJECTIVES[name]
     f, w = np.random.default_rng(0).uniform(0.1, 0.9, (2, 3, 7))
     value, first, second = objective.pointwise(f, Y / 4, OPTIONS)
-    got = objective.summed(f, Y / 4, w, OPTIONS)
+    got = objective.summed(f, Y / 4, w, OPTIONS, Scratch())
     np.testing.assert_allclose(got[0], np.sum(w * value, axis=1))
     np.testing.assert_allclose(got[1], w * first)
     np.testing.assert_allclose(got[2], w * second)

@@ -3,14 +3,14 @@ import pytest
 
 from forecast.errors import UnknownNameError
 from forecast.fit.objectives import find
-from forecast.fit.objectives.objective import robust_scale, weighted_median
+from forecast.fit.objectives.objective import Scratch, robust_scale, weighted_median
 
 
 def test_plain_values():
     r, one = np.array([[0.5, -3.0, 2.0]]), np.ones(3)
 
     def value(name, weights):
-        return find(name).summed(r, np.zeros(3), weights, {"delta": 1.0})[0].item()
+        return find(name).summed(r, np.zeros(3), weights, {"delta": 1.0}, Scratch())[0].item()
 
     assert value("least_squares", one) == 13.25  # not halved
     assert value("huber_log", one) == pytest.approx(0.125 + 2.5 + 1.5)

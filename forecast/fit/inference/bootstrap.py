@@ -145,7 +145,12 @@ def bootstrap(
             few = True
             parts = [_refit(problem, at, resampling, labels, plan[0], few, 0)]
         done(0)
-        rest = [(problem, at, resampling, labels, blocks, few, 0) for blocks in plan[1:]]
+        alone = workers is None or workers == 1
+        # a kernel keeps tables of its own, which threads must not share
+        rest = [
+            ((problem if alone else problem.with_changes()), at, resampling, labels, blocks, few, 0)
+            for blocks in plan[1:]
+        ]
         parts += share(_refit, rest, workers, where=where, done=lambda i: done(i + 1))
     whole = _concatenate_parts(parts)
     cut = _ReplicateBlock(

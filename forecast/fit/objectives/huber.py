@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from forecast.fit.objectives.objective import Array, Objective, Option
+from forecast.fit.objectives.objective import Array, Objective, Option, Scratch
 
 __all__ = ["HUBER_FACTOR", "Huber", "HuberLikelihood", "huber_constant"]
 
@@ -37,14 +37,18 @@ class Huber(Objective):
         value *= slope
         return value, slope, inside
 
-    def summed(self, f: Array, y: Array, weights: Array, options: Mapping[str, Any]) -> tuple[Array, Array, Array]:
+    def summed(
+        self, f: Array, y: Array, weights: Array, options: Mapping[str, Any], scratch: Scratch
+    ) -> tuple[Array, Array, Array]:
         """Return sums and weighted derivatives without a table of losses: what bootstraps spend their time in."""
-        r, delta = f - y, options["delta"]
-        slope = np.clip(r, -delta, delta)
-        weighted = slope * weights
+        r, delta = np.subtract(f, y, out=scratch(0, f)), options["delta"]
+        slope = np.clip(r, -delta, delta, out=scratch(1, f))
+        inside = np.equal(slope, r, out=scratch(2, f))
+        inside *= weights
+        weighted = np.multiply(slope, weights, out=scratch(3, f))
         value = np.einsum("bn,bn->b", weighted, r)
         value -= 0.5 * np.einsum("bn,bn->b", weighted, slope)
-        return value, weighted, np.equal(slope, r) * weights
+        return value, weighted, inside
 
 
 class HuberLikelihood(Huber):

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from forecast.base.number_checks import is_real
 from forecast.errors import UnknownNameError, UsageError, printable
 
-__all__ = ["Objective", "Option", "RowRule", "effective_rows", "robust_scale", "weighted_median"]
+__all__ = ["Objective", "Option", "RowRule", "Scratch", "effective_rows", "robust_scale", "weighted_median"]
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -66,6 +66,21 @@ class RowRule:
         numbers = {name: float(column[place]) for name, column in self.numbers.items()}
         reason = self.reason.format(**numbers) if numbers else self.reason
         return f"{reason}{rows and f' in {rows}'}{self.hint and f'; {self.hint}'}"
+
+
+class Scratch:
+    """Arrays that every step uses again: allocating them anew would take noticeable time."""
+
+    def __init__(self) -> None:
+        self.tables: list[Array] = []
+
+    def __call__(self, i: int, like: Array) -> Array:
+        """Return table `i` in the shape of another."""
+        while len(self.tables) <= i:
+            self.tables.append(np.empty((0, 0)))
+        if self.tables[i].shape[1:] != like.shape[1:] or self.tables[i].shape[0] < like.shape[0]:
+            self.tables[i] = np.empty(like.shape)
+        return self.tables[i][: like.shape[0]]
 
 
 @dataclass(frozen=True)
@@ -150,7 +165,9 @@ class Objective(abc.ABC):
             Of the objective, numbers or arrays that broadcast with `f`.
         """
 
-    def summed(self, f: Array, y: Array, weights: Array, options: Mapping[str, Any]) -> tuple[Array, Array, Array]:
+    def summed(
+        self, f: Array, y: Array, weights: Array, options: Mapping[str, Any], scratch: Scratch
+    ) -> tuple[Array, Array, Array]:
         """Return the sum of each fit, (B,), and the weighted derivatives at every point, (B, n)."""
         value, first, second = self.pointwise(f, y, options)
         whole = np.einsum("bn,bn->b", value, np.broadcast_to(weights, value.shape))

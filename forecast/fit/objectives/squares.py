@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from forecast.fit.objectives.objective import Array, Objective
+from forecast.fit.objectives.objective import Array, Objective, Scratch
 
 __all__ = ["Gaussian", "Squares"]
 
@@ -26,10 +26,12 @@ class Squares(Objective):
         r = f - y
         return r * r, 2.0 * r, np.full_like(r, 2.0)
 
-    def summed(self, f: Array, y: Array, weights: Array, options: Mapping[str, Any]) -> tuple[Array, Array, Array]:
+    def summed(
+        self, f: Array, y: Array, weights: Array, options: Mapping[str, Any], scratch: Scratch
+    ) -> tuple[Array, Array, Array]:
         """Return sums and weighted derivatives without a table of squares: what bootstraps spend their time in."""
-        r = f - y
-        slope = r * weights
+        r = np.subtract(f, y, out=scratch(0, f))
+        slope = np.multiply(r, weights, out=scratch(1, f))
         value = np.einsum("bn,bn->b", slope, r)
         slope *= 2.0
         return value, slope, np.broadcast_to(2.0 * weights, slope.shape)

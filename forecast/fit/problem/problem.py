@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from forecast.fit.kernels.general import Kernel, Placement, ProgramKernel
 from forecast.fit.kernels.power_sum import PowerSum, power_terms
+from forecast.fit.objectives.objective import Scratch
 from forecast.fit.problem.poles import Poles, poles_of
 from forecast.fit.problem.target import Target
 from forecast.formula.tree import Binary, Name, walk
@@ -114,19 +115,19 @@ class Problem(Target):
     def parts(self) -> dict[str, Any]:
         """Return of what a problem like it is made, but for what follows from that."""
         given = {name: self.__dict__[name] for name, part in self.__dataclass_fields__.items() if part.init}
-        return {**given, "kernel": None}
+        return {**given, "kernel": None, "scratch": Scratch()}
 
     def with_changes(self, **changes: Any) -> Self:
         """Return the problem with other data, coordinates or weights, and what follows from these."""
-        return replace(self, kernel=None, **changes)
+        return replace(self, kernel=None, scratch=Scratch(), **changes)
 
     def with_options(self, **options: Any) -> Self:
         """Return the same problem under other options."""
-        return replace(self, options={**self.options, **options})
+        return replace(self, options={**self.options, **options}, scratch=Scratch())
 
     def as_squares(self) -> Self:
         """Return the problem of least squares in the same link, for a first look."""
-        return replace(self, objective=self.objective.as_squares(), options={})
+        return replace(self, objective=self.objective.as_squares(), options={}, scratch=Scratch())
 
     def thinned(self, count: int) -> Problem:
         """Return the problem at so many of its points, drawn at random, for a look at many; itself where they are few.

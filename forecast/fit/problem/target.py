@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.fit.objectives.objective import Scratch
 from forecast.fit.sizes import CACHE_ELEMENTS
 from forecast.fit.solver_options import SolverOptions
 
@@ -61,6 +62,7 @@ class Target:
     options: Mapping[str, Any]
     factors: NDArray[np.bool_] | None = None
     solver: SolverOptions = field(default_factory=SolverOptions)
+    scratch: Scratch = field(default_factory=Scratch, repr=False)
 
     def take(self, rows: Any) -> Target:
         """Return the target of some of the fits."""
@@ -73,6 +75,7 @@ class Target:
             options={k: _rows_of(v, rows) for k, v in self.options.items()},
             factors=self.factors,
             solver=self.solver,
+            scratch=self.scratch,
         )
 
     @functools.cached_property
@@ -132,7 +135,7 @@ class Target:
 
     def _summed(self, state: LawState, share: Array | None) -> tuple[Array, Array, Array]:
         with np.errstate(all="ignore"):
-            value, first, second = self.objective.summed(state.f, self.y, self.weights, self.options)
+            value, first, second = self.objective.summed(state.f, self.y, self.weights, self.options, self.scratch)
         return value, *self.kernel.contract(state, first, second, share)
 
     def value(self, q: Array) -> Array:

@@ -156,7 +156,7 @@ class Projected:
         good &= (q >= self.coordinates.lower[:, None]).all(axis=0) & (q <= self.coordinates.upper[:, None]).all(axis=0)
         q = np.where(good, q, 0.0)
         state = target.kernel.at(q)
-        value, first, second = target.objective.summed(state.f, target.y, target.weights, {})
+        value, first, second = target.objective.summed(state.f, target.y, target.weights, {}, target.scratch)
         g, h = target.kernel.contract(state, first, second, np.zeros((q.shape[1], 1)))
         diagonal = np.einsum("iib->ib", h)
         step, bad = solve_damped(h, g, 1e-300 * diagonal, diagonal)
