@@ -227,7 +227,7 @@ def crps(forecast: xr.DataArray, observed: xr.DataArray) -> xr.DataArray:
         return np.sort(draws, axis=-1) @ (2 * np.arange(1, n + 1) - n - 1.0) / n**2
 
     spread = xr.apply_ufunc(apart, forecast, input_core_dims=[["draw"]])
-    found = abs(forecast - observed).mean("draw", skipna=False) - spread
+    found: xr.DataArray = abs(forecast - observed).mean("draw", skipna=False) - spread
     return found
 
 
@@ -254,7 +254,7 @@ def log_score(forecast: xr.DataArray, observed: xr.DataArray) -> xr.DataArray:
     exponent = -0.5 * ((observed - forecast) / size) ** 2
     top = exponent.max("draw")
     total = np.exp(exponent - top).mean("draw", skipna=False)
-    found = -(top + np.log(total)) + np.log(size * math.sqrt(2 * math.pi))
+    found: xr.DataArray = -(top + np.log(total)) + np.log(size * math.sqrt(2 * math.pi))
     return found
 
 

@@ -30,11 +30,11 @@ def bound_breaches(run: Projection, quantity: QuantitySpec) -> list[str]:
         for end in (row.distribution.quantiles[0], row.distribution.quantiles[-1])
     ]
     bounds = (
-        ("below", quantity.floor, quantity.floor_source, lambda bound: min(ends) < bound * (1 - BOUND_RTOL)),
-        ("above", quantity.ceiling, quantity.ceiling_source, lambda bound: max(ends) > bound * (1 + BOUND_RTOL)),
+        ("below", quantity.floor, quantity.floor_source, -1),
+        ("above", quantity.ceiling, quantity.ceiling_source, 1),
     )
     return [
         f"{quantity.name}: some of the worlds lie {side} {amount(bound, quantity.unit)}, which bounds it: {source}"
-        for side, bound, source, is_left in bounds
-        if ends and bound is not None and is_left(bound)
+        for side, bound, source, sign in bounds
+        if bound is not None and any(sign * end > sign * bound * (1 + sign * BOUND_RTOL) for end in ends)
     ]
