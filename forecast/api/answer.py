@@ -35,6 +35,7 @@ from forecast.projection.result import (
     RankingAnswer,
     ValueAnswer,
 )
+from forecast.scenarios.graph import build
 from forecast.scenarios.settings.replacements import model_record
 
 if TYPE_CHECKING:
@@ -173,7 +174,6 @@ class Answer:
     @cached_property
     def _run_scenario(self) -> Scenario:
         """The scenario that runs, without the settings of the run."""
-        from forecast.scenarios.graph import build
         from forecast.scenarios.settings.setting_targets import correlated_with
 
         base = self._base
@@ -203,8 +203,6 @@ class Answer:
 
     def _behind(self) -> list[str]:
         """Return the nodes on which the question of a scenario depends, hidden parts of formulas included."""
-        from forecast.scenarios.graph import build
-
         graph = build(self._run_scenario, self._settings)
         scenario = graph.scenario
         parts: list[str] = []
@@ -232,8 +230,6 @@ class Answer:
     @cached_property
     def _knobs(self) -> dict[str, None]:
         """Return the names that can be set: quantities behind the answer, formulas in them, and inputs of models."""
-        from forecast.scenarios.graph import build
-
         names = dict.fromkeys(self.depends_on)
         left = list(quantities_in(self.question))
         while left:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from forecast.base.lazy import xr
 from forecast.errors import UsageError
 from forecast.projection.result import DateAnswer
-from forecast.sensitivity.first_order import MIN_DRIVER_SHARE
+from forecast.sensitivity.first_order import MIN_DRIVER_SHARE, answer_ranks, variance_shares
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,8 +63,6 @@ def sensitivity(answer: Answer, *, total: bool = False) -> pd.DataFrame:
     'x'
     """
     import pandas as pd
-
-    from forecast.sensitivity.first_order import variance_shares
 
     if answer.kind not in ("when", "value"):
         raise UsageError(f"sensitivity: the question asks {answer.kind}: ask when, or for a value")
@@ -185,7 +183,6 @@ def _constant_quantities(answer: Answer) -> Iterator[tuple[str, float]]:
 def _total_indices(answer: Answer, drivers: list[str]) -> Iterator[tuple[str, float]]:
     """Yield the drivers that can be drawn anew, with their total-order index."""
     from forecast.api.scenario import run_scenario
-    from forecast.sensitivity.first_order import answer_ranks
 
     outcome = _answer_per_draw(answer)
     weights = answer.weights.broadcast_like(outcome).transpose(*outcome.dims).values * outcome.sizes["draw"]

@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 from forecast.base.lazy import xr
 from forecast.base.quantiles import QUANTILES
 from forecast.contract.plugin_calls import call_guarded
-from forecast.contract.specs import Input
+from forecast.contract.specs import Input, TrendSpec
 from forecast.errors import DataError, EmptyDataError, FitError, ForecastError, UsageError, join_lines, printable
 from forecast.evaluation.crossing_record import LEVEL_FACTORS, reached_by
 from forecast.evaluation.scores import score, skill
 from forecast.models import Description, FittedShape, Shape
+from forecast.models.model_lookup import find_model
 
 if TYPE_CHECKING:
     from forecast.base.streams import Streams
@@ -205,9 +206,7 @@ def of_name(name: str, shapes: Iterable[str] = ()) -> tuple[dict[str, Model], di
     ------
     UnknownNameError, AmbiguousNameError, UsageError
     """
-    from forecast.contract.specs import TrendSpec
     from forecast.models import model
-    from forecast.models.model_lookup import find_model
     from forecast.models.trends import from_spec
 
     entry = find_model(name)
@@ -229,8 +228,6 @@ def series_of(scenario: str) -> list[str]:
     UsageError
         If there are none.
     """
-    from forecast.contract.specs import TrendSpec
-    from forecast.models.model_lookup import find_model
     from forecast.scenarios import graph
     from forecast.scenarios.scenario import Scenario
 

@@ -18,11 +18,11 @@ import numpy as np
 
 from forecast.base.lazy import xr
 from forecast.errors import UnknownNameError
+from forecast.scenarios.scenario import Scenario
 
 if TYPE_CHECKING:
     from forecast.contract.registry import Registry
     from forecast.projection.result import Projection
-    from forecast.scenarios.scenario import Scenario
 
 __all__ = [
     "SHARED_QUESTIONS_TABLE",
@@ -95,7 +95,6 @@ def scenarios_sharing(
         For a question that no table has.
     """
     from forecast.contract.specs import ScenarioSpec
-    from forecast.scenarios.scenario import Scenario
 
     for full in registry.names("scenario"):
         spec = registry.find("scenario", full).spec

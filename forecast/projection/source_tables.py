@@ -50,7 +50,6 @@ PLANNED_COLUMN = "plan"
 
 def tables_read(graph: ScenarioGraph) -> Iterator[tuple[str, Model | None]]:
     """Walk what is read, a table's name or a file's path, with the model that reads it where one does."""
-    from forecast.contract.registry import get_registry
     from forecast.contract.specs import ModelSpec
 
     registry = get_registry()
@@ -74,16 +73,11 @@ def tables_read(graph: ScenarioGraph) -> Iterator[tuple[str, Model | None]]:
 
 def is_file(name: str) -> bool:
     """Tell a file of somebody's from a table with a description."""
-    from forecast import tables
-
     return tables.is_plain_file(name) or name.endswith(".nc")
 
 
 def table_label(name: str) -> str:
     """Return how a result calls a table or a file: never by its folder."""
-    from forecast import tables
-    from forecast.contract.registry import get_registry
-
     if is_file(name):
         return Path(name).name
     if Path(name).suffix == ".json":  # a name has no suffix
@@ -100,7 +94,6 @@ def read_by(quantity: QuantityKind, node: Node, model: Model) -> Iterator[str]:
 
 def read_hash(name: str) -> str:
     """Return the hash of a table or file; empty where it cannot be read, which fails its model."""
-    from forecast import tables
     from forecast.base import files
 
     try:
@@ -139,8 +132,6 @@ def reach(graph: ScenarioGraph, fits: ModelFits, read: Iterable[Path] = ()) -> d
     read : iterable of Path
         Descriptors of what was read besides, as by the code of a model.
     """
-    from forecast.contract.registry import get_registry
-
     found: dict[str, list[Any]] = {}
     told: set[str] = set()
     for name, model in tables_read(graph):
@@ -171,8 +162,6 @@ def _last_observed(model: Model, fits: ModelFits) -> Any:
 
 def _last_date(name: str, as_of: float | None) -> Any:
     """Return the last observed date in the one column of dates of a table; None where there are none, or several."""
-    from forecast import tables
-
     if is_file(name):
         return None
     table = tables.shared_table(name)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import forecast
+from forecast.api.automatic_names import MAX_NAME_LENGTH
 from forecast.api.build_scenario import records
-from forecast.api.quantity_formulas import MAX_NAME_LENGTH
 from forecast.errors import FormulaError, ScenarioError, UsageError
 from toolkit import assert_bitwise, training_runs
 

@@ -10,7 +10,7 @@ import forecast
 from forecast import Scenario
 from forecast.base.streams import DRAWS_PER_BLOCK
 from forecast.errors import ForecastError, ScenarioError, UnknownNameError
-from forecast.projection.answers.pooled_rivals import rival_of_draw
+from forecast.projection.answers.crossing_dates import rival_of_draw
 from forecast.report import result_data
 from forecast.report.brief import section
 from forecast.report.headline import opening_sentence

@@ -14,18 +14,21 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from forecast import tables, units
 from forecast.base import access
 from forecast.cli.ask.run import merge_settings
+from forecast.contract.registry import get_registry
 from forecast.errors import ForecastError, ScenarioError, UnknownNameError, UsageError, printable
+from forecast.projection.engine import project
 from forecast.projection.paths.run_cache import SHARED_BYTES, RunCache
-
-if TYPE_CHECKING:
-    from forecast.projection.result import Projection
-    from forecast.report.page.draw_encoding import EncodedDraws
-    from forecast.scenarios.quantities.node import Node
-    from forecast.scenarios.scenario import Scenario
+from forecast.projection.result import Projection
+from forecast.report.page.draw_encoding import EncodedDraws
+from forecast.report.page.page_data import answer_data, paths_read, settable
+from forecast.scenarios.graph import build
+from forecast.scenarios.quantities.node import Node
+from forecast.scenarios.scenario import Scenario
 
 __all__ = ["MAX_UPLOADS", "MAX_UPLOAD_BYTES", "Session"]
 
@@ -66,8 +69,6 @@ class Session:
     """
 
     def __init__(self, first: str = "", *, draws: int = 2048, seed: int = 0) -> None:
-        from forecast.contract.registry import get_registry
-
         self.draws, self.seed, self.allowed = draws, seed, access.current()
         self.cache = RunCache(SHARED_BYTES)
         registry = get_registry()
@@ -102,14 +103,11 @@ class Session:
             return printable(name, 200)
 
     def _loaded(self, name: str) -> Scenario:
-        from forecast.scenarios.scenario import Scenario
-
         return Scenario.load(name)
 
     def _scenario(self, request: Mapping[str, Any]) -> Scenario:
         """Return the scenario that a page asks for, with what it puts in the place of its quantities."""
         from forecast.scenarios.registered import MAX_SCENARIO_BYTES
-        from forecast.scenarios.scenario import Scenario
 
         name = request.get("scenario") or self.first
         if name != self.first and name not in self._registered:  # a page names no file
@@ -165,8 +163,6 @@ class Session:
 
     def opened(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return a scenario: its text, and the quantities that another model or a file may stand for."""
-        from forecast.scenarios.graph import build
-
         with self._reach():
             scenario = self._scenario(_check_request(request))
             quantities = build(scenario).quantities
@@ -182,8 +178,6 @@ class Session:
 
     def shapes(self) -> list[str]:
         """Return the names of the shapes that a series may follow."""
-        from forecast.contract.registry import get_registry
-
         return list(get_registry().names("shape"))
 
     def units_of(self, request: Mapping[str, Any]) -> dict[str, str]:
@@ -200,7 +194,6 @@ class Session:
     def _units_of(self, request: Mapping[str, Any]) -> dict[str, str]:
         from forecast.models.mixtures import MEMBER_INPUT
         from forecast.projection.model_fits import ModelFits
-        from forecast.scenarios.graph import build
         from forecast.scenarios.kinds.prior import Prior
         from forecast.scenarios.kinds.regime import Regime
         from forecast.scenarios.settings.ports import swap_models
@@ -228,8 +221,6 @@ class Session:
 
     def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return the answer with what is changed: what the page draws, and what can be set in it."""
-        from forecast.report.page.page_data import answer_data, settable
-
         _, run, worlds = self._last = self._answered(request)
         said = [*run.failures, *run.warnings]
         return {
@@ -251,14 +242,11 @@ class Session:
             return {"html": page_part(name, run, worlds, toml=self._scenario(request).to_toml())}
 
     def _answered(self, request: Mapping[str, Any]) -> tuple[Mapping[str, Any], Projection, EncodedDraws]:
-        from forecast.report.page.draw_encoding import EncodedDraws
-
         run = self.run(request, whole=False)
         return request, run, EncodedDraws(run)
 
     def run(self, request: Mapping[str, Any], *, whole: bool = True) -> Projection:
         """Return the projection that a page asks for: the whole of it, or what an answer is made of."""
-        from forecast.projection.engine import project
         from forecast.scenarios.quantities.changes import parse_change
 
         request = _check_request(request)
@@ -279,8 +267,6 @@ class Session:
 
     def _read(self, request: Mapping[str, Any]) -> set[str] | None:
         """Return the quantities whose paths an answer reads; None where these are all."""
-        from forecast.report.page.page_data import paths_read
-
         with self._reach():
             scenario = self._scenario(request)
         read = paths_read(scenario)
@@ -298,8 +284,6 @@ class Session:
         known = [path.name for path in self.folder.iterdir()]
         if name not in known and len(known) >= MAX_UPLOADS:
             raise UsageError(f"upload: {MAX_UPLOADS} files are here already; give this one the name of one of them")
-        from forecast import tables
-
         path = self.folder / name
         path.write_bytes(content)
         self._last = self._units = self._base = None  # they may have been made from another file of this name
@@ -327,9 +311,6 @@ def _check_request(request: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _similar_models(node: Node) -> list[str]:
     """Return the names of models that measure what a quantity does, where a model makes it."""
-    from forecast import units
-    from forecast.contract.registry import get_registry
-
     own = {model.name for model in node.models.values()}
     fitting = [
         record.full_name

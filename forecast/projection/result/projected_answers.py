@@ -17,8 +17,7 @@ from forecast.base.lazy import xr
 from forecast.base.netcdf import quantiles
 from forecast.base.quantiles import QUANTILES
 from forecast.errors import UsageError
-from forecast.projection.answers.crossing_dates import DateDraws, has_answer
-from forecast.projection.answers.first_event import earliest
+from forecast.projection.answers.crossing_dates import DateDraws, earliest, has_answer
 from forecast.projection.crossing import date_quantiles, weighted_quantiles
 from forecast.projection.likelihood_weights import failing_of, select, value_quantiles, weighted_share
 from forecast.projection.result.combinations import combinations

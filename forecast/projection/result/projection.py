@@ -23,7 +23,7 @@ from forecast.base.html_text import HtmlText
 from forecast.base.lazy import xr
 from forecast.base.warning_lines import with_warnings
 from forecast.errors import FailedWorldsWarning, FewWorldsWarning, ForecastWarning, HindcastWarning, printable
-from forecast.projection.answers.pooled_rivals import rival_of_draw
+from forecast.projection.answers.crossing_dates import rival_of_draw
 from forecast.projection.likelihood_weights import effective_sample_size, weights_of
 from forecast.projection.result.combinations import combination_places
 from forecast.projection.result.differences import AnswerDifference, answer_differences, baseline

@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from forecast.base import budgets
 from forecast.base.files import open_regular, replace_atomically
 from forecast.base.json_text import strict_json
@@ -30,7 +32,6 @@ from forecast.base.saved_records import (
 from forecast.errors import DataError, printable
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 __all__ = ["load_arrays", "save_arrays"]
@@ -54,8 +55,6 @@ def save_arrays(path: Path, about: Mapping[str, Any], arrays: Mapping[str, NDArr
     >>> load_arrays(path, what="checkpoint", check=lambda about, layout: None)
     ({'next': 3}, {'x': array([0., 1.])})
     """
-    import numpy as np
-
     layout = [[name, array.dtype.str, list(array.shape)] for name, array in arrays.items()]
     header = json.dumps({"about": about, "arrays": layout}, allow_nan=False).encode("ascii") + b"\n"
     digest = hashlib.sha256(header)
@@ -91,8 +90,6 @@ def load_arrays(
     DataError
         For a file that is none of these, was cut, altered or lengthened, or takes more memory than the budget.
     """
-    import numpy as np
-
     shown = printable(path.name)
     with open_regular(path, 1 << 60, DataError) as handle, open(handle, "rb", closefd=False) as file:
         try:
@@ -138,8 +135,6 @@ _HEADER = ObjectSchema({"arrays": ListSchema(_ARRAY), "about": MappingSchema(ANY
 
 def _read_header(line: bytes, where: str) -> tuple[dict[str, Any], Layout]:
     """Read the header: of arrays only names, plain numbers as their type, and whole lengths."""
-    import numpy as np
-
     header = strict_json(line, where=where)
     check_form(header, _HEADER, where=where, error=DataError)
     layout: Layout = {name: (np.dtype(kind), tuple(shape)) for name, kind, shape in header["arrays"]}

@@ -26,9 +26,7 @@ from forecast.errors import (
     UsageError,
 )
 from forecast.projection.answers.binding_limits import Binding
-from forecast.projection.answers.crossing_dates import DateDraws, Dates, answer_variables
-from forecast.projection.answers.first_event import Earliest
-from forecast.projection.answers.pooled_rivals import PooledDates
+from forecast.projection.answers.crossing_dates import DateDraws, Dates, Earliest, PooledDates, answer_variables
 from forecast.projection.answers.ranking import Ranked
 from forecast.projection.answers.values import ValueReducer
 from forecast.projection.failures import BlockSlice, FailureCounts, FailureLog

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from forecast.base.json_text import to_json
+from forecast.base.json_text import strict_json, to_json
 from forecast.base.warning_lines import warning_lines
 from forecast.errors import ForecastError, ForecastWarning, printable
 from forecast.projection.result import Projection
@@ -157,8 +157,6 @@ def _table_rows(run: Projection) -> Iterator[dict[str, Any]]:
 
 
 def _listed(text: str) -> list[Mapping[str, str]]:
-    from forecast.base.json_text import strict_json
-
     return list(strict_json(text, where="table"))
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.projection.answers.first_event import earliest
+from forecast.projection.answers.crossing_dates import earliest
 from forecast.projection.crossing import date_quantiles, weighted_quantiles
 from forecast.report.brief import brief
 from forecast.report.headline import Labels, first_sentence, opening_sentence
