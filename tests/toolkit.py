@@ -213,13 +213,18 @@ def command(*verb: str) -> Callable[..., Said]:
 
     def run(capsys: Any, *words: str) -> Said:
         capsys.readouterr()
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(run_cache, "RunCache", _shared_cache)
-            code = main([*verb, *words])
+        code = shared_main([*verb, *words])
         captured = capsys.readouterr()
         return Said(code, captured.out, captured.err)
 
     return run
+
+
+def shared_main(words: Sequence[str]) -> int:
+    """Run ``forecast ...`` in this process, with what its process has fitted and drawn so far."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run_cache, "RunCache", _shared_cache)
+        return main(words)
 
 
 def _shared_cache(size: int = 0, *, lasting: bool = False) -> RunCache:

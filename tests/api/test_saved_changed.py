@@ -237,10 +237,10 @@ def read(result: Any) -> None:
 @pytest.mark.parametrize(
     ("kind", "count"),
     [
-        ("asked", 60),
-        ("bootstrap", 20),
-        ("comparison", 30),
-        ("many", 20),
+        ("asked", 30),
+        ("bootstrap", 10),
+        ("comparison", 15),
+        ("many", 10),
         *(pytest.param(k, 40, marks=pytest.mark.slow) for k in RESULTS),
     ],
 )
@@ -268,8 +268,8 @@ def test_a_changed_result_is_refused_in_one_sentence_or_read(
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return saved("asked", tmp_path_factory.mktemp("whole"))
+def whole(tmp_path_factory: pytest.TempPathFactory) -> xr.DataTree:
+    return netcdf.load(saved("asked", tmp_path_factory.mktemp("whole")))
 
 
 @pytest.mark.parametrize(
@@ -291,10 +291,15 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (lambda t: t.update({"more": xr.DataTree(xr.Dataset({"x": 1.0}))}), "/more: none of a projection's groups"),
     ],
 )
-def test_the_sentence_names_the_field(edit: Callable[[Any], Any], says: str, whole: Path, tmp_path: Path) -> None:
-    tree, path = netcdf.load(whole), tmp_path / "result.nc"
+def test_the_sentence_names_the_field(
+    edit: Callable[[Any], Any], says: str, whole: xr.DataTree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree, path = whole.copy(deep=True), tmp_path / "result.nc"
     edit(tree)
-    forecast.save(tree, path)
+    if "questions: is missing" in says:  # one goes through a file
+        forecast.save(tree, path)
+    else:
+        monkeypatch.setattr(netcdf, "load", lambda _: tree)
     with pytest.raises(ResultError, match=says) as caught:
         forecast.load(path)
     assert str(caught.value).startswith(str(path))

@@ -76,13 +76,16 @@ def test_no_best_split_fails_with_exit_1(capsys):
     assert "does not depend on 'D'" in run(capsys, FIT, "--compute", "1e25", "--cost", "6*N").refused(1)
 
 
+@pytest.fixture(scope="module")
+def fitted():
+    return forecast.law("scaling/chinchilla").fit(training_runs(80))
+
+
 @pytest.fixture
-def saved(tmp_path, monkeypatch):
+def saved(fitted, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    law = forecast.law("scaling/chinchilla")
-    fit = law.fit(training_runs(80))
-    fit.save("fit.nc")
-    return fit
+    fitted.save("fit.nc")
+    return fitted
 
 
 def test_a_saved_fit_gives_intervals(capsys, saved):

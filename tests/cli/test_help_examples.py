@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import shlex
 import shutil
 from pathlib import Path
@@ -101,8 +102,10 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def runs_fit(**options):
-    return forecast.law("scaling/chinchilla").fit("runs.csv", let={"N": "params", "D": "tokens"}, y="loss", **options)
+@functools.cache
+def runs_fit(by=None):
+    """Fit the runs, which are the same in every folder."""
+    return forecast.law("scaling/chinchilla").fit("runs.csv", let={"N": "params", "D": "tokens"}, y="loss", by=by)
 
 
 def projection():

@@ -1,6 +1,7 @@
 """``forecast predict``: both bands, points by hand or from a file, and what is carried along."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -12,12 +13,19 @@ from toolkit import command, json_of, saturating
 PUBLISHED = "scaling/chinchilla@besiroglu2024"
 
 
-@pytest.fixture
-def fit(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    path = tmp_path_factory.mktemp("saved") / "fit.nc"
     found = forecast.law("scaling/saturating-power").fit(saturating(40, 0.01, seed=1))
-    found.save("fit.nc")
-    return found
+    found.save(path)
+    return found, path
+
+
+@pytest.fixture
+def fit(saved, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(saved[1], "fit.nc")
+    return saved[0]
 
 
 run = command("predict")

@@ -6,12 +6,11 @@ import pytest
 
 import forecast
 from forecast import Scenario
-from forecast.cli import main
 from forecast.conformance.answer_checks import RULES, find_breaches
 from forecast.contract.registry import get_registry
 from forecast.formula import parse_expression
 from forecast.projection.result.observed_values import first_step_median, last_observation, threshold
-from toolkit import json_of
+from toolkit import json_of, shared_main as main
 
 OURS = get_registry().names("scenario")
 

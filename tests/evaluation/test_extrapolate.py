@@ -66,11 +66,11 @@ def test_the_band_widens_with_distance_and_with_the_level():
 def test_bands_hold_where_the_law_is_in_the_pool(follow):
     beyond = np.append(STEPS, 3e6)
     inside = 0
-    for seed in range(60):
+    for seed in range(40):
         y = loss(seed, follow=follow, x=beyond)
         answer = forecast.extrapolate(STEPS, y[:-1], to=3e6)
         inside += answer.lower[0] <= y[-1] <= answer.upper[0]
-    assert inside >= 51  # 85 %: a pool that says 90 % may hold more, and by chance a few less
+    assert inside >= 34  # 85 %: a pool that says 90 % may hold more, and by chance a few less
 
 
 def test_form_is_part_of_the_doubt():
@@ -183,7 +183,7 @@ def test_values_that_have_not_moved_are_warned_of():
 def test_a_loss_that_only_fell_is_not_expected_above_its_last_value_and_noise(noise):
     """Six points: intervals end near the last value, and hold what comes."""
     rng, x, inside, above = np.random.default_rng(0), np.geomspace(1e6, 1e9, 6), [], []
-    for _ in range(100):
+    for _ in range(50):
         floor, exponent, size = rng.uniform(0.5, 2.5), rng.uniform(0.1, 0.5), rng.uniform(0.3, 3)
         shown = floor + size * (np.append(x, 3e9) / x[0]) ** -exponent
         shown *= np.exp(noise * rng.standard_normal(7))
@@ -191,7 +191,7 @@ def test_a_loss_that_only_fell_is_not_expected_above_its_last_value_and_noise(no
         inside.append(answer.lower[0] <= shown[-1] <= answer.upper[0])
         if (np.diff(shown[:-1]) < 0).all():
             above.append(np.log(answer.upper[0] / shown[-2]))
-    assert len(above) > 50
+    assert len(above) > 25
     assert np.max(above) <= 0.03 + 5 * noise
     assert np.mean(inside) >= 0.9
 
@@ -210,13 +210,13 @@ def test_a_rise_in_the_past_takes_the_end_off():
 def test_curves_with_jumps_lie_in_their_intervals():
     """Level stretches between falls of random size, as running minima and counts of right answers have them."""
     inside = 0
-    for seed in range(60):
+    for seed in range(30):
         rng = np.random.default_rng(seed)
         steps = np.where(rng.random(STEPS.size + 1) < 0.3, rng.exponential(0.1, STEPS.size + 1), 0.0)
         y = 2 * np.exp(-np.cumsum(steps))
         answer = forecast.extrapolate(STEPS, y[:-1], to=STEPS[-1] ** 2 / STEPS[-2])
         inside += answer.lower[0] <= y[-1] * (1 + 1e-12) and y[-1] <= answer.upper[0]
-    assert inside >= 49
+    assert inside >= 24
 
 
 def test_the_last_value_is_believed_where_it_has_forecast_best():

@@ -7,7 +7,7 @@ import pytest
 
 import forecast
 from benchmarks import curves as scored
-from forecast.cli import main
+from toolkit import shared_main as main
 
 X = np.geomspace(1e3, 1e6, 20)
 

@@ -60,8 +60,8 @@ def sampled(name, n, seed, outlier=0.0):
 
 @pytest.mark.parametrize("name", ["line", "power"])
 def test_five_clean_points_raise_few_alarms(name):
-    told = [law.fit(data).diagnostics.influential for law, data, _ in (sampled(name, 5, seed) for seed in range(40))]
-    assert sum(text != "" for text in told) <= stats.binom.isf(1e-3, 40, 0.05)  # 7, where a third or more were once
+    told = [law.fit(data).diagnostics.influential for law, data, _ in (sampled(name, 5, seed) for seed in range(20))]
+    assert sum(text != "" for text in told) <= stats.binom.isf(1e-3, 20, 0.05)  # 5, where a third or more were once
 
 
 @pytest.mark.slow

@@ -9,11 +9,11 @@ import pytest
 
 import forecast
 from forecast import claims, tables
-from forecast.cli import main
 from forecast.contract.registry import get_registry
 from forecast.errors import ForecastError, QualifierError
 from forecast.report import result_data
 from forecast.report.headline import opening_sentence
+from toolkit import shared_main as main
 
 
 @pytest.fixture(scope="module")

@@ -29,7 +29,7 @@ def fitted():
 @pytest.fixture(scope="module")
 def growths():
     """Growth to 2040 of the three in each world, drawn together ("1") and apart ("0")."""
-    run = forecast.project("gpu-goal", draws=8192)
+    run = forecast.project("gpu-goal", draws=2048)
     found = {}
     for together in "10":
         for name in ("joint_rate", "joint_per_watt", "joint_per_dollar"):
@@ -88,6 +88,7 @@ def test_it_stands_as_it_would_have_stood_before():
         forecast.model("hardware/gpu-joint-rate").fit(as_of=2012.0)
 
 
+@pytest.mark.slow
 def test_intervals_hold_what_devices_were_simulated_from():
     """Walks and scatters of known correlation: 90 % intervals hold it, and the growths, as often as they say."""
     rng = np.random.default_rng(5)

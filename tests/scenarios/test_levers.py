@@ -6,9 +6,8 @@ import pytest
 
 import forecast
 from forecast import Scenario
-from forecast.cli import main
 from forecast.errors import ForecastError
-from toolkit import json_of
+from toolkit import json_of, shared_main as main
 
 BASE = {
     "start": 2025,

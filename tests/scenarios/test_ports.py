@@ -5,8 +5,8 @@ import importlib
 import pytest
 
 import forecast
-from forecast.cli import main
 from forecast.errors import ScenarioError
+from toolkit import shared_main as main
 
 TEXT = """
 title = "ports"

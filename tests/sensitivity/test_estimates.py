@@ -9,9 +9,9 @@ import pytest
 from scipy import stats
 
 import forecast
-from forecast.cli import main
 from forecast.errors import DataError, UnknownNameError, UsageError
 from forecast.sensitivity.first_and_total import sobol_indices
+from toolkit import shared_main as main
 
 Z = 1.6448536269514722
 

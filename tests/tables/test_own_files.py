@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.cli import main
 from forecast.errors import UsageError
+from toolkit import shared_main as main
 
 DATA = Path(os.environ.get("FORECAST_TEST_DATA", "")) / "own_files"
 pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="the files are not here")

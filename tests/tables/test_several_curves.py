@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.cli import main
 from forecast.errors import DataError
+from toolkit import shared_main as main
 
 YEARS = range(2010, 2021)
 STEPS = np.arange(1, 13) * 100.0

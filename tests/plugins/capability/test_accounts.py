@@ -247,7 +247,7 @@ FREEZE = (("of", "capex"), ("growth", "0*"), ("since", 2028))
     ],
 )
 def test_a_policy_delays_the_run_of_1e29(name, settings):
-    usual, held = worlds().reached(1e29), worlds(**settings).reached(1e29)
+    usual, held = worlds(draws=512).reached(1e29), worlds(draws=512, **settings).reached(1e29)
     later = np.mean(held > usual) - np.mean(held < usual)
     assert later > 0.03, name
     by = 2036
@@ -255,19 +255,19 @@ def test_a_policy_delays_the_run_of_1e29(name, settings):
 
 
 def test_a_moratorium_stops_what_is_above_it_and_nothing_below():
-    held = worlds(moratorium="1e28 FLOP")
+    held, usual = worlds(draws=512, moratorium="1e28 FLOP"), worlds(draws=512)
     early = held.years < 2028
-    np.testing.assert_array_equal(held("run", "FLOP")[early], worlds()("run", "FLOP")[early])
+    np.testing.assert_array_equal(held("run", "FLOP")[early], usual("run", "FLOP")[early])
     ceiling = np.maximum(1e28, held("trained", "FLOP")[early][-1])  # what was done before is a record after
     assert (held("run", "FLOP") <= ceiling * (1 + 1e-12)).all()
 
 
 def test_spending_that_grows_faster_and_research_by_machines_bring_it_forward():
-    usual = worlds()
-    faster = worlds(what_if=((("of", "capex"), ("growth", "1.5*"), ("since", 2028)),))
+    usual = worlds(draws=512)
+    faster = worlds(draws=512, what_if=((("of", "capex"), ("growth", "1.5*"), ("since", 2028)),))
     assert np.mean(faster.reached(1e29)) <= np.mean(usual.reached(1e29))
     assert np.mean(faster.reached(1e29) <= 2036) > np.mean(usual.reached(1e29) <= 2036)
-    fed = worlds(variant="R&D feedback")
+    fed = worlds(draws=512, variant="R&D feedback")
     for name in ("run", "money_left"):
         assert (fed(name) >= usual(name) * (1 - 1e-12)).all(), name
         assert np.median(fed(name)[-1]) > 1.1 * np.median(usual(name)[-1]), name
@@ -287,7 +287,7 @@ def test_levers_are_asked_on_the_command_line(capsys):
 
 @pytest.mark.parametrize("asked", [0.0, 0.4, 0.7])
 def test_growth_of_sites_follows_spending_of_a_year_before_as_asked(asked):
-    of = worlds(growth_together=asked, draws=4096)
+    of = worlds(growth_together=asked, draws=1024)
     spending, site = of("spending_luck"), of("site_luck")
     found, same = [], []
     for year in range(2030, 2039):
@@ -300,7 +300,7 @@ def test_growth_of_sites_follows_spending_of_a_year_before_as_asked(asked):
 
 
 def test_the_assumed_correlation_moves_the_answer():
-    alone, together = worlds(growth_together=0.0), worlds(growth_together=0.7)
+    alone, together = (worlds(draws=1024, growth_together=asked) for asked in (0.0, 0.7))
     assert not np.array_equal(alone("run"), together("run"))
     site = [np.log10(each("site", "FLOP/s")[each.at(2035)]) for each in (alone, together)]
     capex = [np.log10(each("capex", "USD/year")[each.at(2034)]) for each in (alone, together)]

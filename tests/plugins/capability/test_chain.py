@@ -105,7 +105,7 @@ def test_slopes_are_the_derivatives_of_values(form):
 
 def test_the_moments_are_those_of_worlds_that_are_simulated():
     """An undisclosed model with index and horizon, a run of its day, and a model of disclosed compute."""
-    rng, n, at = np.random.default_rng(3), 200_000, MEDIANS["bent"]
+    rng, n, at = np.random.default_rng(3), 100_000, MEDIANS["bent"]
     pick = np.array([
         np.flatnonzero(rows().compute == RUN)[-2],
         *np.flatnonzero(rows().model == "gemini-3-pro"),

@@ -117,11 +117,11 @@ def looked_at(run, panels=(None, *PANELS)):
 
 @pytest.mark.parametrize("name", FEW)
 def test_nothing_overlaps_is_cut_or_leaves_the_sheet(name):
-    looked_at(forecast.project(name, draws=64))
+    looked_at(forecast.project(name, draws=64), (None,))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("number", "name"), list(enumerate(name for name in SCENARIOS if name not in FEW)))
+@pytest.mark.parametrize(("number", "name"), list(enumerate(SCENARIOS)))
 def test_nothing_overlaps_is_cut_or_leaves_the_sheet_in_any_scenario(number, name):
-    """Of every third each panel by itself, too."""
-    looked_at(forecast.project(name, draws=64), (None,) if number % 3 else (None, *PANELS))
+    """Of every fourth each panel by itself, too."""
+    looked_at(forecast.project(name, draws=64), (None,) if number % 4 else (None, *PANELS))

@@ -8,9 +8,9 @@ import pytest
 
 import forecast
 from forecast.base import plot_style
-from forecast.cli import main
 from forecast.errors import UnknownNameError, UsageError
 from forecast.report.figures import comparison_figure, fit_figure, plan_figure
+from toolkit import shared_main as main
 
 SVG = "{http://www.w3.org/2000/svg}"
 SIZES, TOKENS = (1e8, 3e8, 1e9, 3e9, 1e10), (1e9, 1e10, 1e11)

@@ -131,8 +131,8 @@ MANY = {
 def test_places_computed_together_say_what_runs_of_their_own_say(update):
     stated = forecast.scenario({**MANY, **update})
     settings = {"with_": {"unit": 2}, "what_if": [{"of": "rival", "growth": "0.9*", "since": 2030}]}
-    run = project(stated, draws=300, **settings)
-    base, places = project(stated, draws=128, **settings), list(lever_points(run, stated, draws=128))
+    run = project(stated, draws=64, **settings)
+    base, places = project(stated, draws=32, **settings), list(lever_points(run, stated, draws=32))
     assert [point.lever.name for point in places] == sorted(
         (point.lever.name for point in places), key=list(MANY["levers"]).index
     )
@@ -140,7 +140,7 @@ def test_places_computed_together_say_what_runs_of_their_own_say(update):
         moved = point.lever.moved(point.value)
         own = {key: type(each)([*each.items(), *moved.get(key, {}).items()]) if isinstance(each, dict)
                else [*each, *moved.get(key, ())] for key, each in settings.items()}  # fmt: skip
-        alone = project(stated, draws=128, **own).beside(base)
+        alone = project(stated, draws=32, **own).beside(base)
         assert point.run is not None
         one, other = (carried_answer(each, base, answer_titles(base)) for each in (point.run, alone))
         assert repr(one) == repr(other), point.value  # where there is no number two differ
