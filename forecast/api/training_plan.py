@@ -235,9 +235,10 @@ def plan(
         )
     planner = _Planner(base, given, device, risk, dict(with_ or {}), {"draws": draws, "seed": seed})
     planner.device, work, n_cards, binds = planner.solve()
-    size_ = planner.best_size(work)
+    work = float(f"{work:.4g}")  # nobody plans to more digits, and they stand in its sentence
+    size_ = float(f"{planner.best_size(work):.4g}")
     cards_ = max(1, math.ceil(n_cards - _SAME))
-    settings = {**planner.settings, "work": f"{work!r} FLOP", "chips": cards_, "size": f"{size_!r} param"}
+    settings = {**planner.settings, "work": f"{work:g} FLOP", "chips": cards_, "size": f"{size_:.4g} param"}
     plans = tuple(planner.plans(cards_, work, size_))
     notes = []
     if not any(name in given for name in _HOW_FAST):
@@ -420,7 +421,7 @@ class _Planner:
         if self.given.keys() & {"size", "tokens"}:
             return
         # both at the fitted parameters: in a draw of them the best size is another
-        smaller = size / _SMALLER
+        smaller = float(f"{size / _SMALLER:.4g}")
         loss = float(self.fit.predict(N=size, D=work / (6 * size))["median"])
         tokens = float(self.fit.invert(y=loss, solve_for="D", N=smaller, draws=_LEAST_DRAWS)["D"])
         if math.isfinite(tokens) and tokens > 0:

@@ -176,8 +176,10 @@ def _answer_groups(run: Projection, words: Labels, by: str) -> Iterator[RowGroup
     others = [each for each in run.values if each is not opening]
     if isinstance(opening, ValueAnswer):
         yield _value_group(opening, words, by)
-    rows = tuple(answer_row(each, each.default, question_label(each, each.default, words)) for each in others)
-    yield RowGroup(rows=rows)
+    # beside a ranking that opens the run values are of what is first in it: of the device that is bought
+    chosen = [{name: run.winners.get(name, value) for name, value in each.default.items()} for each in others]
+    told = zip(others, chosen, strict=True)
+    yield RowGroup(rows=tuple(answer_row(each, own, question_label(each, own, words)) for each, own in told))
     if isinstance(opening, ValueAnswer) and run.dates:
         yield _date_group(run.dates[0], words, by, label=event(run.dates[0], {}, words, short=True))
     for ranking in run.rankings:

