@@ -21,6 +21,7 @@ ANSWERS = (RECORD, OURS, LISTED, NAMED)
 
 #: Every such place: file, function, what is called.
 PLACES = {
+    "api/answer.py: Answer.by_choice: getattr": OURS,
     "api/scenario_quantities.py: at_home: getattr": OURS,
     "cli/__init__.py: LazyGroup.get_command: getattr": LISTED,  # COMMANDS
     "cli/__init__.py: LazyGroup.get_command: import_module": LISTED,
@@ -39,6 +40,7 @@ PLACES = {
     "contract/registry.py: Registry._with_own_references: getattr": OURS,
     "contract/registry.py: _hook_fault: getattr": RECORD,
     "contract/registry.py: _hooks: getattr": OURS,
+    "contract/registry.py: _module_of: setattr": OURS,  # HOOKS
     "contract/registry.py: import_target: getattr": RECORD,
     "contract/registry.py: import_target: import_module": RECORD,
     "contract/specs.py: ClaimSpec._check: getattr": OURS,
