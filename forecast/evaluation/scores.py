@@ -11,12 +11,9 @@ is missing and does not count.
 
 from __future__ import annotations
 
-import functools
-import inspect
 import math
 import warnings
 from collections.abc import Callable, Iterable
-from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -88,26 +85,6 @@ def _mean_over(values: xr.DataArray, reduce_dims: Dims, preserve_dims: Dims, wei
     return values.weighted(weights).mean(over)
 
 
-def _reducible(of: Callable[..., xr.DataArray], finish: Callable[[Any], Any] = lambda mean: mean) -> Callable[..., Any]:
-    """Give a score of each forecast the grammar of scores: what to average over, or to keep, and with which weights."""
-
-    def score(
-        forecast: xr.DataArray,
-        observed: xr.DataArray,
-        *,
-        reduce_dims: Dims = None,
-        preserve_dims: Dims = None,
-        weights: xr.DataArray | None = None,
-        **options: Any,
-    ) -> Any:
-        return finish(_mean_over(of(forecast, observed, **options), reduce_dims, preserve_dims, weights))
-
-    own, grammar = inspect.signature(of), inspect.signature(score)
-    added = [grammar.parameters[name] for name in ("reduce_dims", "preserve_dims", "weights")]
-    score.__signature__ = grammar.replace(parameters=[*own.parameters.values(), *added])  # type: ignore[attr-defined]
-    return functools.update_wrapper(score, of)
-
-
 def _dimension(forecast: xr.DataArray, *allowed: str) -> str:
     found = [dim for dim in allowed if dim in forecast.dims]
     if len(found) != 1:
@@ -143,8 +120,15 @@ def _quantile_loss(forecast: xr.DataArray, observed: xr.DataArray, level: float)
     return error * (level - (error < 0))
 
 
-@_reducible
-def pinball(forecast: xr.DataArray, observed: xr.DataArray, *, level: float = 0.5) -> xr.DataArray:
+def pinball(
+    forecast: xr.DataArray,
+    observed: xr.DataArray,
+    *,
+    level: float = 0.5,
+    reduce_dims: Dims = None,
+    preserve_dims: Dims = None,
+    weights: xr.DataArray | None = None,
+) -> Any:
     """Return the pinball loss of one quantile: at the median, half the absolute error.
 
     Parameters
@@ -168,11 +152,18 @@ def pinball(forecast: xr.DataArray, observed: xr.DataArray, *, level: float = 0.
     >>> round(float(pinball(stated, xr.DataArray(2.0), level=0.9)), 3)
     0.1
     """
-    return _quantile_loss(forecast, observed, level)
+    return _mean_over(_quantile_loss(forecast, observed, level), reduce_dims, preserve_dims, weights)
 
 
-@_reducible
-def weighted_interval(forecast: xr.DataArray, observed: xr.DataArray, *, logs: bool = True) -> xr.DataArray:
+def weighted_interval(
+    forecast: xr.DataArray,
+    observed: xr.DataArray,
+    *,
+    logs: bool = True,
+    reduce_dims: Dims = None,
+    preserve_dims: Dims = None,
+    weights: xr.DataArray | None = None,
+) -> Any:
     """Return the weighted interval score of the natural logarithm.
 
     The mean over the levels .05, .25, .5, .75 and .95 of twice the pinball loss: an absolute error in logs where the
@@ -202,11 +193,17 @@ def weighted_interval(forecast: xr.DataArray, observed: xr.DataArray, *, logs: b
         (_log_positive(forecast, "forecast"), _log_positive(observed, "observed")) if logs else (forecast, observed)
     )
     losses = [_quantile_loss(stated, came, level) for level in QUANTILES]
-    return 2 * sum(losses[1:], losses[0]) / len(QUANTILES)
+    return _mean_over(2 * sum(losses[1:], losses[0]) / len(QUANTILES), reduce_dims, preserve_dims, weights)
 
 
-@_reducible
-def crps(forecast: xr.DataArray, observed: xr.DataArray) -> xr.DataArray:
+def crps(
+    forecast: xr.DataArray,
+    observed: xr.DataArray,
+    *,
+    reduce_dims: Dims = None,
+    preserve_dims: Dims = None,
+    weights: xr.DataArray | None = None,
+) -> Any:
     """Return the continuous ranked probability score of the draws' distribution: ``E|X − y| − E|X − X'|/2``.
 
     References
@@ -227,12 +224,18 @@ def crps(forecast: xr.DataArray, observed: xr.DataArray) -> xr.DataArray:
         return np.sort(draws, axis=-1) @ (2 * np.arange(1, n + 1) - n - 1.0) / n**2
 
     spread = xr.apply_ufunc(apart, forecast, input_core_dims=[["draw"]])
-    found: xr.DataArray = abs(forecast - observed).mean("draw", skipna=False) - spread
-    return found
+    found = abs(forecast - observed).mean("draw", skipna=False) - spread
+    return _mean_over(found, reduce_dims, preserve_dims, weights)
 
 
-@_reducible
-def log_score(forecast: xr.DataArray, observed: xr.DataArray) -> xr.DataArray:
+def log_score(
+    forecast: xr.DataArray,
+    observed: xr.DataArray,
+    *,
+    reduce_dims: Dims = None,
+    preserve_dims: Dims = None,
+    weights: xr.DataArray | None = None,
+) -> Any:
     """Return minus the log density at what happened, from the draws by a normal kernel.
 
     The bandwidth is Silverman's, .9·min(sd, interquartile range/1.34)·n^−1/5. Far from every draw the score is that of
@@ -254,12 +257,19 @@ def log_score(forecast: xr.DataArray, observed: xr.DataArray) -> xr.DataArray:
     exponent = -0.5 * ((observed - forecast) / size) ** 2
     top = exponent.max("draw")
     total = np.exp(exponent - top).mean("draw", skipna=False)
-    found: xr.DataArray = -(top + np.log(total)) + np.log(size * math.sqrt(2 * math.pi))
-    return found
+    found = -(top + np.log(total)) + np.log(size * math.sqrt(2 * math.pi))
+    return _mean_over(found, reduce_dims, preserve_dims, weights)
 
 
-@_reducible
-def coverage(forecast: xr.DataArray, observed: xr.DataArray, *, level: float = 0.9) -> xr.DataArray:
+def coverage(
+    forecast: xr.DataArray,
+    observed: xr.DataArray,
+    *,
+    level: float = 0.9,
+    reduce_dims: Dims = None,
+    preserve_dims: Dims = None,
+    weights: xr.DataArray | None = None,
+) -> Any:
     """Return the share of central intervals that cover the outcome, endpoints included, to rounding.
 
     Parameters
@@ -278,7 +288,7 @@ def coverage(forecast: xr.DataArray, observed: xr.DataArray, *, level: float = 0
     low, high = _interval_endpoints(forecast, level)
     rounding = ROUNDING_RTOL * abs(observed)  # a forecast of one value has been through logarithms
     covered = ((low - rounding <= observed) & (observed <= high + rounding)).where((low + high + observed).notnull())
-    return covered
+    return _mean_over(covered, reduce_dims, preserve_dims, weights)
 
 
 def _interval_endpoints(forecast: xr.DataArray, level: float) -> tuple[xr.DataArray, xr.DataArray]:
@@ -289,19 +299,32 @@ def _interval_endpoints(forecast: xr.DataArray, level: float) -> tuple[xr.DataAr
     return _forecast_quantile(forecast, outside), _forecast_quantile(forecast, 1 - outside)
 
 
-@_reducible
-def width(forecast: xr.DataArray, observed: xr.DataArray, *, level: float = 0.9) -> xr.DataArray:
+def width(
+    forecast: xr.DataArray,
+    observed: xr.DataArray,
+    *,
+    level: float = 0.9,
+    reduce_dims: Dims = None,
+    preserve_dims: Dims = None,
+    weights: xr.DataArray | None = None,
+) -> Any:
     """Return the width of the central interval in natural logarithms; what happened says only where it counts.
 
     See `coverage` for the arguments: of two forecasts that hold what they say, the narrower is better.
     """
     low, high = _interval_endpoints(forecast, level)
     wide = _log_positive(high, "forecast") - _log_positive(low, "forecast")
-    return wide.where(observed.notnull())
+    return _mean_over(wide.where(observed.notnull()), reduce_dims, preserve_dims, weights)
 
 
-@_reducible
-def pit(forecast: xr.DataArray, observed: xr.DataArray) -> xr.DataArray:
+def pit(
+    forecast: xr.DataArray,
+    observed: xr.DataArray,
+    *,
+    reduce_dims: Dims = None,
+    preserve_dims: Dims = None,
+    weights: xr.DataArray | None = None,
+) -> Any:
     """Return the probability integral transform: the share of draws below what happened, ties half.
 
     Of calibrated forecasts it is uniform; the mean alone tells only a bias, so keep ``preserve_dims="all"`` to see.
@@ -313,11 +336,17 @@ def pit(forecast: xr.DataArray, observed: xr.DataArray) -> xr.DataArray:
     _dimension(forecast, "draw")
     rank = (forecast < observed).mean("draw") + 0.5 * (forecast == observed).mean("draw")
     known = forecast.notnull().all("draw") & observed.notnull()
-    return rank.where(known)
+    return _mean_over(rank.where(known), reduce_dims, preserve_dims, weights)
 
 
-@partial(_reducible, finish=lambda mean: mean**0.5)
-def rmsle(forecast: xr.DataArray, observed: xr.DataArray) -> xr.DataArray:
+def rmsle(
+    forecast: xr.DataArray,
+    observed: xr.DataArray,
+    *,
+    reduce_dims: Dims = None,
+    preserve_dims: Dims = None,
+    weights: xr.DataArray | None = None,
+) -> Any:
     """Return the root of the mean squared error of the median's natural logarithm.
 
     References
@@ -326,7 +355,7 @@ def rmsle(forecast: xr.DataArray, observed: xr.DataArray) -> xr.DataArray:
     extrapolated learning curves.
     """
     error = _forecast_quantile(_log_positive(forecast, "forecast"), 0.5) - _log_positive(observed, "observed")
-    return error**2
+    return _mean_over(error**2, reduce_dims, preserve_dims, weights) ** 0.5
 
 
 def _check_probabilities(forecast: xr.DataArray, observed: xr.DataArray) -> None:
@@ -336,8 +365,14 @@ def _check_probabilities(forecast: xr.DataArray, observed: xr.DataArray) -> None
         raise DataError("observed: expected 1 where the event happened and 0 where it did not")
 
 
-@_reducible
-def brier(forecast: xr.DataArray, observed: xr.DataArray) -> xr.DataArray:
+def brier(
+    forecast: xr.DataArray,
+    observed: xr.DataArray,
+    *,
+    reduce_dims: Dims = None,
+    preserve_dims: Dims = None,
+    weights: xr.DataArray | None = None,
+) -> Any:
     """Return the Brier score of probabilities: the squared error, where what is observed is 1 or 0.
 
     References
@@ -352,11 +387,17 @@ def brier(forecast: xr.DataArray, observed: xr.DataArray) -> xr.DataArray:
     0.145
     """
     _check_probabilities(forecast, observed)
-    return (forecast - observed) ** 2
+    return _mean_over((forecast - observed) ** 2, reduce_dims, preserve_dims, weights)
 
 
-@_reducible
-def log_loss(forecast: xr.DataArray, observed: xr.DataArray) -> xr.DataArray:
+def log_loss(
+    forecast: xr.DataArray,
+    observed: xr.DataArray,
+    *,
+    reduce_dims: Dims = None,
+    preserve_dims: Dims = None,
+    weights: xr.DataArray | None = None,
+) -> Any:
     """Return minus the natural logarithm of the probability of what happened; infinite where that was said to be 0.
 
     References
@@ -373,7 +414,7 @@ def log_loss(forecast: xr.DataArray, observed: xr.DataArray) -> xr.DataArray:
     told = forecast.where(observed == 1, 1 - forecast).where(observed.notnull())
     with np.errstate(divide="ignore"):
         found = told.copy(data=-np.log(told.values))
-    return found
+    return _mean_over(found, reduce_dims, preserve_dims, weights)
 
 
 def skill(found: Any, reference: Any) -> Any:
