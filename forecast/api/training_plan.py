@@ -217,8 +217,8 @@ def plan(
     --------
     >>> import forecast
     >>> plan = forecast.plan(budget="20M USD", days=120, draws=256)
-    >>> plan.plans[0].name, plan.plans[0].over_budget <= 0.2, plan.binds
-    ('cheapest', True, 'budget')
+    >>> plan.plans[0].name, round(plan.plans[0].over_budget, 1), plan.binds
+    ('cheapest', 0.2, 'budget')
     """
     stated = {"budget": budget, "compute": compute, "loss": loss, "size": size, "tokens": tokens, "days": days,
               "cards": cards, "power": power}  # fmt: skip
