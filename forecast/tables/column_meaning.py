@@ -126,7 +126,7 @@ def understand(
     known = [cells[i] for i in rows] if missing else list(cells)
     if not known:
         return ColumnMeaning(kind="number", values=np.full(len(cells), np.nan))
-    if not thousands_by_points(known, options, hint):
+    if not thousands_by_points(lambda: known, options, hint):
         with contextlib.suppress(ValueError):
             return ColumnMeaning(kind="number", values=_placed(parse_numbers(known), rows, len(cells), "number"))
     known = [cell.strip() for cell in known]
@@ -149,9 +149,12 @@ def understand(
     return ColumnMeaning(kind="text", values=text)
 
 
-def thousands_by_points(cells: Sequence[str], options: ReadOptions, hint: Callable[[], str]) -> bool:
-    """Return True if points in numbers separate thousands: decimal commas are asked for, or stand in the file."""
-    return "comma" in (options.decimal or hint()) and any("." in cell for cell in cells)
+def thousands_by_points(cells: Callable[[], Sequence[str]], options: ReadOptions, hint: Callable[[], str]) -> bool:
+    """Return True if points in numbers separate thousands: decimal commas are asked for, or stand in the file.
+
+    The cells are taken as text only then: of a large file that costs more than its numbers.
+    """
+    return "comma" in (options.decimal or hint()) and any("." in cell for cell in cells())
 
 
 def _placed(values: Any, rows: Sequence[int], size: int, kind: str) -> Array:

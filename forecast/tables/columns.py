@@ -405,13 +405,13 @@ class Columns(Mapping[str, "Array"]):
 
 def columns_of_table(table: RawTable, options: ReadOptions) -> Columns:
     """Return the columns of a file, each understood at its first use."""
-    comma = functools.cache(lambda: _comma_hint(table))
+    comma = functools.cache(lambda: _comma_hint(table.sample))
 
     def source(name: str) -> Callable[[], ColumnMeaning]:
         def meaning() -> ColumnMeaning:
             where = f"{table.label}: column '{printable(name, 80)}'"
             numbers = table.numbers(name) if not options.missing else None
-            if numbers is not None and not thousands_by_points(table[name], options, comma):
+            if numbers is not None and not thousands_by_points(lambda: table[name], options, comma):
                 return _with_dates(name, meaning_of_array(numbers))
             return _with_dates(name, understand(table[name], where, lambda row: table.at(row, name), options, comma))
 
@@ -435,10 +435,11 @@ def described_cells(table: RawTable, fields: Iterable[Field]) -> RawTable:
     """
     from forecast import units
 
-    read, found = columns_of_table(table, ReadOptions()), dict(table)
+    read = columns_of_table(table, ReadOptions())
+    found: dict[str, list[str] | Callable[[], list[str]]] = {n: functools.partial(table.__getitem__, n) for n in table}
     for each in fields:
         plain = table.separator == "," and each.name not in table.units
-        if each.name not in table or (plain and all(_is_spelt_as(each, cell) for cell in found[each.name])):
+        if each.name not in table or (plain and all(_is_spelt_as(each, cell) for cell in table[each.name])):
             continue
         if each.type == "date":
             dates = read.column(each.name)
@@ -448,7 +449,7 @@ def described_cells(table: RawTable, fields: Iterable[Field]) -> RawTable:
             try:
                 numbers, unit = read.numeric(each.name), read.units.get(each.name, "")
             except DataError:
-                if all(_is_spelt_as(each, cell) for cell in found[each.name]):  # in two ways
+                if all(_is_spelt_as(each, cell) for cell in table[each.name]):  # in two ways
                     raise
                 continue  # the description says which cell is none
             if unit and each.unit:
@@ -471,7 +472,7 @@ def _comma_hint(table: RawTable) -> str:
     """Return what a file suggests of commas in numbers: they are no decimal ones if they separate its cells."""
     if table.separator in (",", ""):
         return "point"
-    some = (cell.strip() for cells in table.values() for cell in cells[:N_HINT_ROWS])
+    some = (cell.strip() for cells in table.values() for cell in cells[:N_HINT_ROWS] if "," in cell)
     return "comma" if any(map(has_decimal_comma, some)) else ""
 
 

@@ -398,7 +398,7 @@ def _large_table(data: bytes, separator: str, label: str, digest: str, notes: Se
     return RawTable(
         {name: partial(_read_texts, read, i) for name, i in places.items()},
         range(line, line + rows), label, digest, notes=notes, separator=separator,
-        numbers=lambda name: _read_numbers(read, places[name], data),
+        numbers=lambda name: _read_numbers(read, places[name], data), sample=table,
     )  # fmt: skip
 
 

@@ -34,6 +34,8 @@ class RawTable(Mapping[str, list[str]]):
         What separates the cells; empty if the file is no text.
     path : str
         Where the records are in a document: ``results.*``.
+    sample : RawTable
+        Its first and last rows where all of them would be dear to take out; else the table itself.
     """
 
     def __init__(
@@ -48,11 +50,12 @@ class RawTable(Mapping[str, list[str]]):
         separator: str = "",
         path: str = "",
         numbers: Callable[[str], npt.NDArray[np.float64] | None] = lambda name: None,
+        sample: RawTable | None = None,
     ) -> None:
         self._columns = dict(columns)
         self.lines, self.label, self.hash, self.numbers = lines, label, digest, numbers
         self.notes, self.units, self.separator, self.path = tuple(notes), dict(units or {}), separator, path
-        self.rows = len(lines)
+        self.rows, self.sample = len(lines), self if sample is None else sample
 
     def __getitem__(self, name: str) -> list[str]:
         cells = self._columns[name]

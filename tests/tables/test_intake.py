@@ -11,7 +11,7 @@ import xarray as xr
 
 import forecast
 from forecast.errors import DataError, EmptyDataError, UsageError
-from forecast.tables import to_columns
+from forecast.tables import delimited_text, to_columns
 
 X = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0])
 Y = np.array([3.1, 4.9, 7.2, 8.8, 11.1, 13.0, 14.8, 17.2])
@@ -190,3 +190,12 @@ def test_parquet_without_pyarrow_says_how_to_get_it(tmp_path, monkeypatch):
     (tmp_path / "a.parquet").write_bytes(b"PAR1")
     with pytest.raises(UsageError, match=r"lawcast\[parquet\]"):
         to_columns(tmp_path / "a.parquet")
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_numbers_of_a_large_file_are_read_without_a_text_of_any_cell(tmp_path, monkeypatch, separator):
+    head, row = separator.join(f"c{i}" for i in range(30)), separator.join(["1.234"] * 30)
+    (tmp_path / "wide.csv").write_text("\n".join([head, *[row] * 2000]) + "\n")
+    monkeypatch.setattr(delimited_text, "_read_texts", lambda *_: pytest.fail("a column is taken out as text"))
+    read = to_columns(tmp_path / "wide.csv")
+    assert (read.numeric("c3").size, float(read.numeric("c3")[-1])) == (2000, 1.234)
