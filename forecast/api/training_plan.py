@@ -42,8 +42,6 @@ LINES = (
     ("energy", "electricity", "MWh"), ("carbon", "carbon dioxide", "Mg"), ("site_power", "power", "MW"),
     ("filled", "memory filled", ""),
 )  # fmt: skip
-#: Of these the amount follows the work.
-_WITH_WORK = ("duration", "cost", "energy", "carbon")
 #: Where nothing says how fast.
 DEFAULT_DAYS = 90.0
 #: The other model that is offered is so much smaller.
@@ -316,8 +314,8 @@ class _Planner:
 
     def worlds(self, cards: float, work: float, **settings: object) -> dict[str, dict[str, Array]]:
         """Return the quantities of a run on so many cards, by device: work is what they follow."""
-        told = {**self.settings, "chips": cards, "work": f"{work!r} FLOP", **settings}
-        run = run_scenario(self.base, with_=told, keep=self.options["draws"], cache=self.cache, **self.options)
+        given = {**self.settings, "chips": cards, "work": f"{work!r} FLOP", **settings}
+        run = run_scenario(self.base, with_=given, keep=self.options["draws"], cache=self.cache, **self.options)
         devices = run.choices["device"].values
         out: dict[str, dict[str, Array]] = {name: {} for name in devices}
         for name, _, unit in LINES:
@@ -325,8 +323,8 @@ class _Planner:
             values = array.isel(time=-1) if "time" in array.dims else array
             for each in devices:
                 own = values.sel(device=each) if "device" in values.dims else values
-                told_in = str(array.attrs.get("units", array.attrs.get("unit", unit)))
-                out[each][name] = np.atleast_1d(units.convert(np.asarray(own.values), told_in, unit, where=name))
+                told = units.convert(np.asarray(own.values), array.attrs["units"], unit, where=name)
+                out[each][name] = np.atleast_1d(told)
         return out
 
     def solve(self) -> tuple[str, float, float, str]:

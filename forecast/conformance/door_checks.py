@@ -23,7 +23,7 @@ from forecast.projection.paths.run_cache import cache_of_process
 from forecast.projection.result import Projection
 from forecast.projection.result.observed_values import last_observation
 from forecast.report.words.number_text import amount
-from forecast.scenarios.question_text import read_question
+from forecast.scenarios.question_text import is_name, quantity_name, read_question
 from forecast.scenarios.scenario import Scenario
 
 __all__ = ["DOOR_RULES", "door_breaches"]
@@ -60,7 +60,7 @@ def door_breaches(spec: QuantitySpec, *, draws: int = 256, seed: int = 0) -> lis
         found = [*_outside(spec, "its forecast", own), *_behind(house, spec, own)]
         for door in (spec.forecast, *spec.also):
             head, dot, quantity = door.partition(".")
-            if dot and not spec.settings and door.replace("-", "").replace(".", "").replace("_", "").isalnum():
+            if dot and not spec.settings and is_name(door):
                 found += _other(spec, door, own, _run(_of_door(head, quantity, scenario), draws, seed))
         for rival in spec.rivals:
             other = read_question(spec.name, shapes=(), rival=rival.name)
@@ -78,7 +78,7 @@ def _run(scenario: Scenario, draws: int, seed: int) -> Projection:
 def _of_door(head: str, quantity: str, like: Scenario) -> Scenario:
     """Return the scenario that asks a quantity of another one for its value, as that scenario has it."""
     full = get_registry().find("scenario", head).full_name
-    alias = head.replace("-", "_")
+    alias = quantity_name(head)
     until = Scenario.load(full).until
     wanted = next(iter(like.stated["questions"].values()))["dates"]
     dates = [date for date in wanted if until is None or date <= until] or [until]

@@ -39,6 +39,7 @@ __all__ = [
     "at_dates",
     "every_shape",
     "in_words",
+    "is_name",
     "quantity_name",
     "read_question",
     "rival_line",
@@ -200,6 +201,18 @@ def world_quantity(text: str) -> QuantitySpec | None:
     [spec] = found.values()
     assert isinstance(spec, QuantitySpec)
     return spec
+
+
+def is_name(text: str) -> bool:
+    """Tell a name of the catalogue, or of a scenario's quantity, from a formula.
+
+    Examples
+    --------
+    >>> is_name("model-capability.run"), is_name("model-capability.site / model-capability.per_watt")
+    (True, False)
+    """
+    match = _WORD.fullmatch(text)
+    return match is not None and match["name"] is not None
 
 
 def rival_line(text: str) -> str:

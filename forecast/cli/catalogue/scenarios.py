@@ -134,14 +134,15 @@ def check_scenario(
     doors = registry.records("quantity") if everything else []
     found = [(each.full_name, door_breaches(each.spec, draws=draws, seed=seed)) for each in doors]  # type: ignore[arg-type]
     rules = [*RULES, *(DOOR_RULES if everything else ())]
+    broken = any(each["breaches"] for each in checked) or any(breaches for _, breaches in found)
 
     def text() -> None:
         for each in checked:
-            _tell(each, rules if not everything else [], quiet=everything)
+            _tell(each, rules, quiet=everything)
         for name, breaches in found:
             for breach in breaches:
                 render.write(f"{breach.rule}: {printable(name, 60)}: {printable(breach.message, 400)}")
-        if everything and not any(each["breaches"] for each in checked) and not any(b for _, b in found):
+        if everything and not broken:
             render.write(f"{len(checked)} scenarios and {len(found)} quantities hold ({', '.join(rules)}).")
 
     warned = [line for each in checked for line in each["failures"]]
@@ -152,7 +153,7 @@ def check_scenario(
         json=as_json, text=text, warnings=warned,
         provenance={**render.provenance(), **(checked[0]["provenance"] if not everything else {})},
     )  # fmt: skip
-    if warned or any(each["breaches"] for each in checked) or any(b for _, b in found):
+    if warned or broken:
         ctx.exit(1)
 
 
