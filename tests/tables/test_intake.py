@@ -195,7 +195,8 @@ def test_parquet_without_pyarrow_says_how_to_get_it(tmp_path, monkeypatch):
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
 def test_numbers_of_a_large_file_are_read_without_a_text_of_any_cell(tmp_path, monkeypatch, separator):
     head, row = separator.join(f"c{i}" for i in range(30)), separator.join(["1.234"] * 30)
-    (tmp_path / "wide.csv").write_text("\n".join([head, *[row] * 2000]) + "\n")
+    count = delimited_text.MIN_LARGE_BYTES // len(row) + 1
+    (tmp_path / "wide.csv").write_text("\n".join([head, *[row] * count]) + "\n")
     monkeypatch.setattr(delimited_text, "_read_texts", lambda *_: pytest.fail("a column is taken out as text"))
     read = to_columns(tmp_path / "wide.csv")
-    assert (read.numeric("c3").size, float(read.numeric("c3")[-1])) == (2000, 1.234)
+    assert (read.numeric("c3").size, float(read.numeric("c3")[-1])) == (count, 1.234)
