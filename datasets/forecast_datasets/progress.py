@@ -18,7 +18,7 @@ TABLES: tuple[tuple[str, str, str], ...] = (
     ("benchmark-difficulty", "Difficulty and slope of 57 benchmarks on the scale of the capability index", _INDEX),
     (
         "benchmark-scores",
-        "Scores of language models on 26 benchmarks, 2023-02 to 2026-07",
+        "Scores of language models on 57 benchmarks, 2023-02 to 2026-07",
         "Epoch AI, Benchmarking hub (CC-BY 4.0), https://epoch.ai/benchmarks",
     ),
     ("data-centres", "AI data-centre sites by date: power, H100 equivalents, 16-bit compute, two editions", _SITES),

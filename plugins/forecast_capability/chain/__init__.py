@@ -12,12 +12,8 @@ __all__ = ["commands", "models", "scenarios", "tables"]
 HERE = Path(__file__).parent
 REFERENCE = (
     "Epoch AI (CC-BY 4.0), training runs and Epoch Capabilities Index, and METR, time horizons TH1.1, as compiled in "
-    "datasets; Goodman & Weare 2010, CAMCoS 5, 65-80, for the draws"
+    "datasets; Cornuet et al. 2012, Scandinavian Journal of Statistics 39(4), 798-812, for the draws"
 )
-FORM_TITLES = {
-    "straight": "an order of magnitude of compute is worth as many points everywhere",
-    "bent": "an order of magnitude of compute is worth less beyond 1e25 FLOP",
-}
 #: The tables whose rows are observations of a model.
 OBSERVED = {
     "run": "datasets/training-runs-2026",
@@ -28,9 +24,12 @@ OBSERVED = {
 CHAIN_MODELS = {
     "points": ("Points of the index per order of magnitude of compute, at 1e25 FLOP", "index_points", "", ""),
     "pace": ("Orders of magnitude of compute a year that algorithms give now", "algorithmic_pace", "1/year", ""),
+    "elasticity": ("By which power of its input research finds more, where it drives algorithms", "elasticity", "", ""),
+    "beta": ("Orders that make the next order harder to find, where research drives algorithms", "returns", "", ""),
+    "bend": ("By which share an order of compute is worth less an order further on", "index_bend", "", ""),
     "growth": ("Orders of magnitude a year that the largest run grew so far", "compute_pace", "1/year", ""),
     "run": ("Training compute of a frontier run", "training_compute", "FLOP", "positive"),
-    "algorithms": ("What algorithms give, over those at the start", "algorithms", "", "positive"),
+    "algorithms": ("What is left of the index beside compute, over that at the start", "algorithms", "", "positive"),
     "index": (
         "Capability index of the best model so far, from the compute of a frontier run and algorithms",
         "index",
@@ -47,17 +46,17 @@ CHAIN_MODELS = {
 
 
 def models() -> Iterator[ModelSpec]:
-    """Bring every part of the chain: each world has one of the two forms."""
+    """Bring every part of the chain: each world has one rival of compute, of algorithms and of the horizon."""
     for name, (title, quantity, unit, keeps) in CHAIN_MODELS.items():
         yield ModelSpec(
             name=f"chain-{name}",
-            title=f"{title}, of one joint estimate in two forms",
+            title=f"{title}, of one joint estimate",
             quantity=f"capability.{quantity}",
             unit=unit,
             keeps=keeps,
             table=OBSERVED.get(name, ""),
             target=f"forecast_capability.chain.going_on:{name}",
-            note="algorithms are everything but training compute: data, distillation, post-training, inference",
+            note="algorithms are all that is left of the index beside training compute: data, post-training, inference",
             reference=REFERENCE,
         )
     yield ModelSpec(
@@ -106,8 +105,8 @@ def models() -> Iterator[ModelSpec]:
 
 def tables() -> Iterator[TableSpec]:
     """Bring the joint draws that the models read."""
-    of_forms = {form: f"the chain from compute to horizon: {what}" for form, what in FORM_TITLES.items()}
-    for name, what in {**of_forms, "alone": "the index by its own trend"}.items():
+    of = {"worlds": "the chain from compute to horizon, in every form", "alone": "the index by its own trend"}
+    for name, what in of.items():
         yield TableSpec(
             name=f"chain-{name}",
             title=f"Joint draws of {what}",

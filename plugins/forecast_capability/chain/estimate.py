@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from forecast_capability.chain.likelihood import Asked, Chain, Form
 from forecast_capability.chain.posterior import JITTER, Posterior, sample, state
-from forecast_capability.chain.rows import Rows
+from forecast_capability.chain.rows import DISCLOSED, RUN, Rows
 
 Array = NDArray[np.float64]
 
@@ -22,6 +22,7 @@ __all__ = [
     "Case",
     "Estimate",
     "estimate",
+    "evidences",
     "interval_coverage",
 ]
 
@@ -78,10 +79,13 @@ class Estimate:
     rows : int
         How many it rests on.
     draws : mapping of str to ndarray
+    evidence : float
+        The logarithm of the density of the rows under the form.
     """
 
     rows: int
     draws: dict[str, Array]
+    evidence: float
 
     @property
     def correlation(self) -> float:
@@ -94,7 +98,9 @@ class Estimate:
         return float(low), float(middle), float(high)
 
 
-def estimate(rows: Rows, form: Form, case: Case = ESTIMATE_CASES[0], *, steps: int = 450, seed: int = 0) -> Estimate:
+def estimate(
+    rows: Rows, form: Form, case: Case = ESTIMATE_CASES[0], *, worth: float = 250.0, seed: int = 0
+) -> Estimate:
     """Estimate from rows, under a form.
 
     Parameters
@@ -102,13 +108,25 @@ def estimate(rows: Rows, form: Form, case: Case = ESTIMATE_CASES[0], *, steps: i
     rows : Rows
     form : Form
     case : Case
-    steps : int
-        Of the ensemble; a third is dropped.
+    worth : float
+        Of how many independent draws the estimate is worth.
     seed : int
     """
     rows = rows if case.disclosed else rows.undisclosed
-    posterior = sample(Chain(rows=rows, form=form.centred(case.centre)), steps=steps, seed=seed).thinned(1200, seed)
-    return Estimate(rows=len(rows), draws=_derived(rows, posterior, seed))
+    chain = Chain(rows=rows, form=replace(form, points=case.centre))
+    posterior = sample(chain, draws=1200, worth=worth, seed=seed)
+    return Estimate(rows=len(rows), draws=_derived(rows, posterior, seed), evidence=posterior.evidence)
+
+
+def evidences(rows: Rows, form: Form, *, worth: float = 250.0, seed: int = 0) -> tuple[float, float]:
+    """Return the log evidence of a form by all rows, and by those of the frontier given runs and disclosed models.
+
+    The first counts how well a form says what models of disclosed compute score, most of them small and open; the
+    second, which is what a forecast of the frontier needs, what the others score and for how long they work.
+    """
+    known = rows.take((rows.compute == RUN) | ((rows.compute == DISCLOSED) & ~rows.horizon))
+    whole, part = (sample(Chain(rows=each, form=form), draws=1, worth=worth, seed=seed) for each in (rows, known))
+    return whole.evidence, whole.evidence - part.evidence
 
 
 def _derived(rows: Rows, posterior: Posterior, seed: int) -> dict[str, Array]:
@@ -135,7 +153,7 @@ def _quantities(numbers: dict[str, Array], asked: Array) -> dict[str, Array]:
 
 
 def interval_coverage(
-    rows: Rows, form: Form, *, chains: int = 200, steps: int = 240, seed: int = 0
+    rows: Rows, form: Form, *, chains: int = 200, worth: float = 100.0, seed: int = 0
 ) -> Iterator[dict[str, bool]]:
     """Say of each simulated chain which true quantities lie in the 90 % interval that its rows give.
 
@@ -148,8 +166,8 @@ def interval_coverage(
     rows : Rows
     form : Form
     chains : int
-    steps : int
-        Of each chain's ensemble.
+    worth : float
+        Of how many independent draws each estimate is worth.
     seed : int
 
     References
@@ -162,7 +180,7 @@ def interval_coverage(
         numbers = {each.name: each.median * float(np.exp(each.spread * rng.standard_normal())) for each in form.numbers}
         told, asked = _simulated(rows, form, numbers, rng)
         truth = _quantities({name: np.array([value]) for name, value in numbers.items()}, asked[None, :])
-        found = estimate(told, form, steps=steps, seed=one)
+        found = estimate(told, form, worth=worth, seed=one)
         yield {
             name: bool(found.quantiles(name)[0] <= float(truth[name][0]) <= found.quantiles(name)[2])
             for name in QUANTITIES

@@ -2,27 +2,38 @@
 
 A world is a row of the joint draws (`worlds`): its numbers, and the state at the date from which it goes on. Given its
 row a world needs nothing else of the past, since level and slope of a line with walks are all that its future depends
-on. Which row a world has say two quantities that all models of a scenario share: `bends`, of which form it is, and
-`posterior`, its place among the draws of that form (`world`).
+on. Which row a world has say two quantities that all models of a scenario share: `form`, the code of the rivals that it
+has, and `posterior`, its place among the draws of that form (`world`).
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forecast import Input, ModelSpec
-from forecast.errors import EmptyDataError, NoDataAtDateError
+from forecast.errors import EmptyDataError, NoDataAtDateError, UsageError
 from forecast.models import Description, FittedModel, Model, ModelRecord, Observations, OtherQuantity, Unfitted
-from forecast_capability.chain.likelihood import BENT, INDEX_OF_ANCHOR, STRAIGHT, worth
+from forecast_capability.chain.likelihood import (
+    ALGORITHMS,
+    COMPUTE,
+    FORMS,
+    HORIZONS,
+    INDEX_OF_ANCHOR,
+    LABOUR_GROWTH,
+    LABOUR_SHARE,
+    PLAIN,
+    Form,
+    worth,
+)
 from forecast_capability.chain.records import largest_runs
 from forecast_capability.chain.rows import ANCHOR_LOG10_FLOP
-from forecast_capability.chain.worlds import SPAN, WORLD_DATE_ATOL_YEARS, Worlds, worlds
+from forecast_capability.chain.worlds import ALONE_FORM, SPAN, WORLD_DATE_ATOL_YEARS, Estimates, estimates
 from forecast_capability.quantities.index import HORIZON_TABLE, INDEX_TABLE, VERSION
 
 if TYPE_CHECKING:
@@ -30,61 +41,83 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 Needs = Mapping[str, OtherQuantity]
-#: Of the straight and of the bent form, or of the index alone.
-Drawn = tuple[Worlds, ...]
-
 #: Orders of magnitude that a path gains at most: numbers end at 308.
 MOST = 250.0
+#: Of the forms with a break: breaks a year from the date on, and by how many orders a year one moves the pace. Ours.
+BREAKS_A_YEAR, BREAK_SIZE = 0.3, 0.5
+#: Where research drives algorithms their pace is at least this, and shocks to it count in paces of at least this.
+LEAST_PACE, LEAST_SHOCKED_PACE = 0.02, 0.3
+#: Orders by which shocks and research move a pace at most.
+MOST_SHOCK, MOST_RESEARCH = 3.0, 6.0
+#: Of each code: whether research drives algorithms, and whether their pace breaks.
+DRIVEN_CODES = np.array([form.driven for form in FORMS])
+BREAKING_CODES = np.array([form.algorithms.endswith("break") for form in FORMS])
 
-__all__ = ["algorithms", "growth", "horizon", "index", "index_alone", "pace", "points", "run", "world"]
+__all__ = [
+    "algorithms",
+    "bend",
+    "beta",
+    "elasticity",
+    "growth",
+    "horizon",
+    "index",
+    "index_alone",
+    "pace",
+    "points",
+    "run",
+    "world",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
 class _OfPosterior(ModelRecord):
-    """A model that reads the joint draws: of both forms, or of the index alone."""
+    """A model that reads the joint draws: of the forms, or of the index alone."""
 
-    forms: tuple[str, ...] = (STRAIGHT.name, BENT.name)
+    alone: bool = False
     #: It means something only where models with an index are among the rows.
     rated: bool = True
 
     def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
-        drawn = tuple(worlds(form, as_of) for form in self.forms)
-        if self.rated and not drawn[0].rows.rated.any():
-            raise EmptyDataError(f"{self.name}: no model with an index is dated before {drawn[0].now:.2f}")
+        drawn = estimates(as_of, alone=self.alone)
+        if self.rated and not drawn.rows.rated.any():
+            raise EmptyDataError(f"{self.name}: no model with an index is dated before {drawn.now:.2f}")
         return self.fitted(drawn, as_of)
 
     @abstractmethod
-    def fitted(self, drawn: Drawn, as_of: float | None) -> FittedModel:
+    def fitted(self, drawn: Estimates, as_of: float | None) -> FittedModel:
         """Return the model with these draws."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Fitted(FittedModel):
     model: _OfPosterior
-    drawn: Drawn = field(repr=False)
+    drawn: Estimates = field(repr=False)
+
+    @property
+    def described_forms(self) -> tuple[Form, ...]:
+        """The forms whose quantiles a description states."""
+        return (ALONE_FORM,) if self.model.alone else tuple(replace(PLAIN, compute=each) for each in COMPUTE)
 
     def worlds(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """Return the row of every world."""
-        rows = [each.at(inputs["posterior"][0]) for each in self.drawn]
-        if len(rows) == 1:
-            return rows[0]
-        straight, bent = rows
-        return {name: np.where(inputs["bends"][0] > 0.5, bent[name], straight[name]) for name in straight}
+        place = inputs["posterior"][0]
+        return self.drawn.of(ALONE_FORM).at(place) if self.model.alone else self.drawn.at(_codes(inputs), place)
 
     def described(self, name: str) -> str:
-        """Return the quantiles of a column, in each form."""
+        """Return the quantiles of a column, straight and bent."""
         told = []
-        for each in self.drawn:
-            low, middle, high = np.quantile(each.columns[name], [0.05, 0.5, 0.95])
-            form = f"{each.form}; " if len(self.drawn) > 1 else ""
-            told.append(f"{middle:.3g} ({form}90 %: {low:.3g} to {high:.3g})")
+        for form in self.described_forms:
+            low, middle, high = np.quantile(self.drawn.of(form).columns[name], [0.05, 0.5, 0.95])
+            which = "" if self.model.alone else f"{form.compute}; "
+            told.append(f"{middle:.3g} ({which}90 %: {low:.3g} to {high:.3g})")
         return " or ".join(told)
 
     def said(self, summary: str, *assumptions: str) -> Description:
         """Return a description with what every part of the chain assumes."""
-        drawn = f"{len(self.drawn[0])} joint draws{' of each form' if len(self.drawn) > 1 else ''}"
+        count = len(self.drawn.of(self.described_forms[0]))
+        drawn = f"{count} joint draws{'' if self.model.alone else ' of each form'}"
         return Description(
-            summary=f"{summary}; {drawn} from {len(self.drawn[0].rows)} rows",
+            summary=f"{summary}; {drawn} from {len(self.drawn.rows)} rows",
             assumptions=(
                 *assumptions,
                 "how fast slopes change is mostly the prior's: what lies beyond five years rests on it",
@@ -93,8 +126,22 @@ class _Fitted(FittedModel):
         )
 
 
+def _codes(inputs: Mapping[str, Array]) -> NDArray[np.intp]:
+    """Return the form of every world, by its code."""
+    codes = np.asarray(np.round(inputs["form"][0]), dtype=np.intp)
+    if codes.min() < 0 or codes.max() >= len(FORMS):
+        raise UsageError(f"chain: expected codes of forms from 0 to {len(FORMS) - 1}, got {inputs['form'][0].max():g}")
+    return codes
+
+
 PLACE = {"posterior": OtherQuantity(unit="", title="place among the joint draws, from 0 to 1")}
-FORM = {"bends": OtherQuantity(unit="", title="1 where an order of compute is worth less beyond 1e25 FLOP, else 0")}
+FORM = {
+    "form": OtherQuantity(
+        unit="",
+        title=f"which rivals a world has: the place among {', '.join(COMPUTE)}, plus {len(COMPUTE)} times that among "
+        f"{', '.join(ALGORITHMS)}, plus {len(COMPUTE) * len(ALGORITHMS)} times that among {', '.join(HORIZONS)}",
+    )
+}
 
 
 def _made(of: type[_OfPosterior], name: str, spec: ModelSpec, needs: Needs, **more: Any) -> Model:
@@ -141,7 +188,7 @@ class _Column(_OfPosterior):
     column: str
     what: str
 
-    def fitted(self, drawn: Drawn, as_of: float | None) -> FittedModel:
+    def fitted(self, drawn: Estimates, as_of: float | None) -> FittedModel:
         return _FittedColumn(model=self, drawn=drawn)
 
 
@@ -157,21 +204,21 @@ class _FittedColumn(_Fitted):
         return self.said(f"{self.model.what}: {self.described(self.model.column)}")
 
 
-def points(name: str, spec: ModelSpec) -> Model:
-    """Build the model of points per order of compute (at 1e25 FLOP)."""
-    return _made(_Column, name, spec, FORM, column="points", what="points of the index per order of compute")
+def _column_model(column: str, what: str, *, rated: bool = True) -> Callable[[str, ModelSpec], Model]:
+    """Return what builds the model of a column of the draws: one number a world."""
+
+    def build(name: str, spec: ModelSpec) -> Model:
+        return _made(_Column, name, spec, FORM, column=column, what=what, rated=rated)
+
+    return build
 
 
-def pace(name: str, spec: ModelSpec) -> Model:
-    """Build the model of the pace of algorithms, with which their path goes on."""
-    what = "orders of magnitude of compute a year that algorithms give at the end of the rows"
-    return _made(_Column, name, spec, FORM, column="algorithms_slope", what=what)
-
-
-def growth(name: str, spec: ModelSpec) -> Model:
-    """Build the model of the growth of the largest run so far."""
-    what = f"orders of magnitude a year that the largest run grew over {SPAN:g} years"
-    return _made(_Column, name, spec, FORM, column="growth", what=what, rated=False)
+points = _column_model("points", "points of the index per order of compute")
+bend = _column_model("bend", "share by which an order of compute is worth less an order further on")
+pace = _column_model("algorithms_slope", "orders of magnitude a year that algorithms give at the end of the rows")
+elasticity = _column_model("elasticity", "power of its input by which the pace of algorithms rises; 0 where not driven")
+beta = _column_model("beta", "orders that make the next order harder to find; 0 where research drives nothing")
+growth = _column_model("growth", f"orders a year that the largest run grew over {SPAN:g} years", rated=False)
 
 
 # --- Paths ----------------------------------------------------------------------------------------------------------
@@ -181,34 +228,47 @@ def growth(name: str, spec: ModelSpec) -> Model:
 class _FittedPath(_Fitted):
     """A line with a random walk and an integrated one, from level and slope at the date on, stepped exactly."""
 
-    def gained(self, time: Array, slope: Array, of: str, world: dict[str, Array], streams: Streams) -> Array:
-        """Return what a path gains from the date to each time; `of` begins the names of its columns."""
-        now, wander, turn_a_year = self.drawn[0].now, world[f"{of}walk"], world[f"{of}turn"]
+    def steps(self, time: Array) -> Array:
+        """Return the lengths of the steps to each time, (time, 1)."""
+        now = self.drawn.now
         if time[0] < now - WORLD_DATE_ATOL_YEARS:
             told = f"{self.model.name}: the chain goes on from {now:g}, got a first step at {time[0]:g}"
             raise NoDataAtDateError(told)
-        step = np.maximum(np.diff(time, prepend=now), 0)[:, None]
-        walk, turn, inside = (
-            streams(part).standard_normal((len(time), streams.draws)) for part in ("walk", "turn", "inside a step")
-        )
-        turned = turn_a_year * np.sqrt(step) * turn  # what the slope gains in a step
+        return np.maximum(np.diff(time, prepend=now), 0)[:, None]
+
+    def turned(self, step: Array, of: str, world: dict[str, Array], streams: Streams) -> Array:
+        """Return what the slope gains in each step."""
+        return world[f"{of}turn"] * np.sqrt(step) * streams("turn").standard_normal((len(step), streams.draws))
+
+    def wandered(self, step: Array, of: str, world: dict[str, Array], streams: Streams) -> Array:
+        """Return what the random walk gains in each step."""
+        return world[f"{of}walk"] * np.sqrt(step) * streams("walk").standard_normal((len(step), streams.draws))
+
+    def gained(self, time: Array, slope: Array, of: str, world: dict[str, Array], streams: Streams) -> Array:
+        """Return what a path gains from the date to each time; `of` begins the names of its columns."""
+        step = self.steps(time)
+        turned = self.turned(step, of, world, streams)
         slope = slope + np.cumsum(turned, axis=0) - turned  # at the start of each step
-        # the integral of a walk over a step: half of what the walk gains, and what it does within
-        bent = step / 2 * turned + turn_a_year * np.sqrt(step**3 / 12) * inside
-        each = step * slope + bent + wander * np.sqrt(step) * walk
+        each = step * slope + _bent(step, turned, of, world, streams) + self.wandered(step, of, world, streams)
         return np.asarray(np.cumsum(each, axis=0))
 
     def moving(self, what: str, of: str) -> Description:
         """Return the description of a path."""
         return self.said(
-            f"{what} gains {self.described(f'{of}_slope')} orders of magnitude a year at {self.drawn[0].now:g}",
+            f"{what} gains {self.described(f'{of}_slope')} orders of magnitude a year at {self.drawn.now:g}",
             "a straight line, a random walk and an integrated one",
         )
 
 
+def _bent(step: Array, turned: Array, of: str, world: dict[str, Array], streams: Streams) -> Array:
+    """Return the integral of a walk over each step: half of what the walk gains, and what it does within."""
+    inside = streams("inside a step").standard_normal(turned.shape)
+    return np.asarray(step / 2 * turned + world[f"{of}turn"] * np.sqrt(step**3 / 12) * inside)
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Run(_OfPosterior):
-    def fitted(self, drawn: Drawn, as_of: float | None) -> FittedModel:
+    def fitted(self, drawn: Estimates, as_of: float | None) -> FittedModel:
         return _FittedRun(model=self, drawn=drawn, points=largest_runs(self.name, as_of))
 
 
@@ -231,18 +291,55 @@ class _FittedRun(_FittedPath):
 
 @dataclass(frozen=True, kw_only=True)
 class _Algorithms(_OfPosterior):
-    def fitted(self, drawn: Drawn, as_of: float | None) -> FittedModel:
+    def fitted(self, drawn: Estimates, as_of: float | None) -> FittedModel:
         return _FittedAlgorithms(model=self, drawn=drawn)
 
 
 @dataclass(frozen=True, kw_only=True)
 class _FittedAlgorithms(_FittedPath):
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
-        gained = self.gained(time, inputs["pace"][0], "algorithms_", self.worlds(inputs), streams)
+        world, codes, step = self.worlds(inputs), _codes(inputs), self.steps(time)
+        pace = inputs["pace"][0]
+        turned = self.turned(step, "algorithms_", world, streams) + self._broken(step, codes, streams)
+        shock = np.cumsum(turned, axis=0) - turned / 2  # in the middle of each step
+        slope = pace + shock
+        # within a step a slope bends too, but it is not unlearned what was found
+        inside = _bent(step, turned, "algorithms_", world, streams) - step / 2 * turned
+        undriven = step * np.maximum(slope, 0) + np.where(slope > 0, inside, 0)
+        driven = self._driven(step, shock, pace, world, inputs)
+        gained = np.where(DRIVEN_CODES[codes], driven, np.cumsum(undriven, axis=0))
+        gained = gained + np.cumsum(self.wandered(step, "algorithms_", world, streams), axis=0)
         return np.asarray(10.0 ** np.clip(np.maximum.accumulate(gained, axis=0), 0.0, MOST))  # nothing is unlearned
 
+    def _broken(self, step: Array, codes: NDArray[np.intp], streams: Streams) -> Array:
+        """Return what breaks of the pace add to it in each step."""
+        shape = (len(step), streams.draws)
+        count = streams("breaks").poisson(BREAKS_A_YEAR * step, shape)
+        size = BREAK_SIZE * np.sqrt(count) * streams("size of breaks").standard_normal(shape)
+        return np.where(BREAKING_CODES[codes], size, 0.0)
+
+    def _driven(
+        self, step: Array, shock: Array, pace: Array, world: dict[str, Array], inputs: Mapping[str, Array]
+    ) -> Array:
+        """Return what research finds from the date on: its law, solved for a pace that is held over each step."""
+        with np.errstate(divide="ignore"):
+            research = np.log10(inputs["research"])
+        labour = LABOUR_GROWTH * np.cumsum(step, axis=0)
+        orders = (1 - LABOUR_SHARE) * research + LABOUR_SHARE * labour
+        middle = orders - np.diff(orders, axis=0, prepend=np.zeros((1, orders.shape[1]))) / 2
+        moved = np.exp(np.clip(shock / np.maximum(pace, LEAST_SHOCKED_PACE), -MOST_SHOCK, MOST_SHOCK))
+        helped = 10 ** np.clip(inputs["elasticity"][0] * middle, -MOST_RESEARCH, MOST_RESEARCH)
+        found = np.cumsum(step * np.maximum(pace, LEAST_PACE) * moved * helped, axis=0)
+        beta = np.where(world["beta"] > 0, world["beta"], 1.0)
+        return np.log1p(beta * np.log(10) * found) / (beta * np.log(10))
+
     def describe(self) -> Description:
-        return self.moving("what algorithms give, over those of the start,", "algorithms")
+        return self.said(
+            f"what algorithms give, over those of the start, gains {self.described('algorithms_slope')} orders of "
+            f"magnitude a year at {self.drawn.now:g}",
+            "five rivals: a line with walks, a steadier one, one whose pace breaks, and two in which research compute "
+            "and labour drive the pace and what is found makes the next harder to find; no evidence tells them apart",
+        )
 
 
 def run(name: str, spec: ModelSpec) -> Model:
@@ -252,7 +349,11 @@ def run(name: str, spec: ModelSpec) -> Model:
 
 def algorithms(name: str, spec: ModelSpec) -> Model:
     """Build the path of what algorithms give, over those at the date, which goes on at a pace."""
-    needs = {"pace": OtherQuantity(unit="1/year", title="orders of magnitude a year")}
+    needs = {
+        "pace": OtherQuantity(unit="1/year", title="orders of magnitude a year at the date"),
+        "elasticity": OtherQuantity(unit="", title="by which power of research compute and labour the pace rises"),
+        "research": OtherQuantity(unit="", title="research compute, over that at the date"),
+    }
     return _made(_Algorithms, name, spec, FORM | needs)
 
 
@@ -261,13 +362,13 @@ def algorithms(name: str, spec: ModelSpec) -> Model:
 
 @dataclass(frozen=True, kw_only=True)
 class _Index(_OfPosterior):
-    def fitted(self, drawn: Drawn, as_of: float | None) -> FittedModel:
+    def fitted(self, drawn: Estimates, as_of: float | None) -> FittedModel:
         return _FittedIndex(model=self, drawn=drawn, points=_leaders(drawn, self.name))
 
 
-def _leaders(drawn: Drawn, name: str) -> Observations:
+def _leaders(drawn: Estimates, name: str) -> Observations:
     """Return the models that led the index."""
-    rows, called = drawn[0].rows.leading, _called(INDEX_TABLE, "model", name)
+    rows, called = drawn.rows.leading, _called(INDEX_TABLE, "model", name)
     names = tuple(called.get(str(model), str(model)) for model in rows.model)
     return Observations(time=rows.date, value=rows.value, unit="", names=names)
 
@@ -297,7 +398,7 @@ class _FittedIndex(_Fitted):
     def describe(self) -> Description:
         return self.said(
             f"an order of magnitude of compute is worth {self.described('points')} points at 1e25 FLOP, and as much "
-            f"where algorithms give it; the frontier stands at {self.described('level')} at {self.drawn[0].now:g}",
+            f"where algorithms give it; the frontier stands at {self.described('level')} at {self.drawn.now:g}",
             "an order of compute is worth as much everywhere, or in the bent form less beyond 1e25 FLOP, by a law that "
             "four models there show",
         )
@@ -314,7 +415,7 @@ def _best_so_far(
 
 @dataclass(frozen=True, kw_only=True)
 class _IndexAlone(_OfPosterior):
-    def fitted(self, drawn: Drawn, as_of: float | None) -> FittedModel:
+    def fitted(self, drawn: Estimates, as_of: float | None) -> FittedModel:
         return _FittedIndexAlone(model=self, drawn=drawn, points=_leaders(drawn, self.name))
 
 
@@ -333,14 +434,14 @@ class _FittedIndexAlone(_FittedPath):
     def describe(self) -> Description:
         return self.said(
             f"the index of the frontier gained {self.described('so_far')} points a year and gains "
-            f"{self.described('slope')} at {self.drawn[0].now:g}, where it stands at {self.described('level')}",
+            f"{self.described('slope')} at {self.drawn.now:g}, where it stands at {self.described('level')}",
             "a straight line, a random walk and an integrated one; compute and algorithms play no part",
         )
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Horizon(_OfPosterior):
-    def fitted(self, drawn: Drawn, as_of: float | None) -> FittedModel:
+    def fitted(self, drawn: Estimates, as_of: float | None) -> FittedModel:
         from forecast.tables import series
 
         read = series.read_columns(
@@ -348,18 +449,25 @@ class _Horizon(_OfPosterior):
             as_of=as_of, name=self.name,
         )  # fmt: skip
         points = Observations(time=read.time, value=read.value, unit="min", names=read.names)
-        return _FittedHorizon(model=self, drawn=drawn, points=points)
+        rows = drawn.rows.take(drawn.rows.horizon & np.isin(drawn.rows.date, read.time))
+        return _FittedHorizon(model=self, drawn=drawn, points=points, measured=float(np.median(rows.error)))
 
 
 @dataclass(frozen=True, kw_only=True)
-class _FittedHorizon(_Fitted):
+class _FittedHorizon(_FittedPath):
     points: Observations
+    #: Doublings, one standard deviation, by which the horizon of a model is measured off.
+    measured: float
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
-        world = self.worlds(inputs)
-        logs = world["anchor"] + world["doublings"] * (inputs["index"] - INDEX_OF_ANCHOR)
+        world, step = self.worlds(inputs), self.steps(time)
+        wandered = np.cumsum(self.wandered(step, "own_", world, streams), axis=0)
+        own = world["own"] + world["own_slope"] * np.cumsum(step, axis=0) + wandered
+        over = inputs["index"] - INDEX_OF_ANCHOR
+        logs = world["anchor"] + world["doublings"] * over + world["curve"] * over**2 + own
+        # of the model that leads, luck is a part, and so is by how much it is measured off
         luck = streams("one model").standard_normal(logs.shape if observed else logs.shape[1:])
-        logs = logs + world["horizon_scatter"] * luck
+        logs = logs + np.hypot(world["horizon_scatter"], self.measured) * luck
         minutes = np.exp2(np.clip(logs, -600.0, 600.0))
         return minutes if observed else np.maximum(np.maximum.accumulate(minutes, axis=0), self.points.value.max())
 
@@ -367,7 +475,11 @@ class _FittedHorizon(_Fitted):
         return self.points
 
     def describe(self) -> Description:
-        return self.said(f"the horizon doubles {self.described('doublings')} times a point of the index")
+        return self.said(
+            f"the horizon doubles {self.described('doublings')} times a point of the index, and "
+            f"{self.described('own_slope')} times a year beside it",
+            "a line in the index, and a line and a walk of its own",
+        )
 
 
 def index(name: str, spec: ModelSpec) -> Model:
@@ -382,7 +494,7 @@ def index(name: str, spec: ModelSpec) -> Model:
 
 def index_alone(name: str, spec: ModelSpec) -> Model:
     """Build the index of the best model so far by its own trend, from the same rows of the frontier."""
-    return _made(_IndexAlone, name, spec, {}, forms=("alone",))
+    return _made(_IndexAlone, name, spec, {}, alone=True)
 
 
 def horizon(name: str, spec: ModelSpec) -> Model:

@@ -1,7 +1,8 @@
 """What the chain is estimated from: training runs, models with an index, and time horizons, a row each.
 
 All come from tables of `forecast_datasets`. The index is that of one edition; models that only a later edition has are
-shifted by the mean difference of those that are in both.
+shifted by the mean difference of those that are in both. As of a date before that edition it is what scores known then
+give (`rescored`), which knows no later model.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ ANCHOR_LOG10_FLOP = 25.0
 #: Records of compute are rows from here on.
 FIRST_RECORD_YEAR = 2018.0
 LATER_EDITION = "2026-09"
+#: When the edition was published: before it nobody knew its scale.
+EDITION_YEAR = 2026.62
 LEAST_LOG10_FLOP = 22.0
 
 #: Orders of magnitude, one standard deviation, by what Epoch AI calls its confidence in a model's compute: ours.
@@ -128,8 +131,15 @@ class Rows:
         return self.take(self.compute != DISCLOSED)
 
 
-def observed(as_of: float | None = None) -> Rows:
+def observed(as_of: float | None = None, *, rescore: bool = True) -> Rows:
     """Read the rows, as they stood before a date.
+
+    Parameters
+    ----------
+    as_of : float, optional
+        Later rows are left out.
+    rescore : bool
+        As of a date, take the index from the scores that were known then; False takes that of today's edition.
 
     Runs are the records of training compute from 2018 on. Of models with an index those count whose compute is
     disclosed (from 1e22 FLOP on), and of the others those that led at their release or have a time horizon.
@@ -147,7 +157,7 @@ def observed(as_of: float | None = None) -> Rows:
     ([16, 90, 49], 1)
     """
     found = [*_runs(as_of)]
-    models = _models(as_of)
+    models = _models(as_of, rescore=rescore)
     timed = [*_horizons(as_of, models)]
     tied = {row["model"] for row in timed}
     found += [row for row in models.values() if row.get("compute") == DISCLOSED or row["led"] or row["model"] in tied]
@@ -185,8 +195,10 @@ def _runs(as_of: float | None) -> list[_Row]:
     ]
 
 
-def _models(as_of: float | None) -> dict[str, _Row]:
+def _models(as_of: float | None, *, rescore: bool = True) -> dict[str, _Row]:
     """Return models with an index by name, and whether each led at its release; none as of a date before the first."""
+    from forecast_capability.chain.rescored import rescored
+
     try:
         rows, dates = _read(INDEX_TABLE, {"edition": INDEX_EDITION}, as_of, "release_date")
     except EmptyDataError:
@@ -202,6 +214,12 @@ def _models(as_of: float | None) -> dict[str, _Row]:
         shift = float(np.mean(both)) if both else 0.0
         for row in _of_index(later, later_dates, shift):
             found.setdefault(str(row["model"]), row)
+    if rescore and as_of is not None and as_of < EDITION_YEAR:
+        anew = rescored({name: float(row["value"]) for name, row in found.items()}, as_of)  # type: ignore[arg-type]
+        if anew:
+            found = {name: row for name, row in found.items() if name in anew}
+            for name, row in found.items():
+                row["value"], row["error"] = anew[name]
     best = -np.inf
     for row in sorted(found.values(), key=lambda row: (row["date"], row["value"])):
         row["led"] = row["value"] >= best

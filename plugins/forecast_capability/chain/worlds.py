@@ -1,7 +1,7 @@
 """The chain at a date, a row a world: joint draws of its numbers, and of the state from which it goes on.
 
 They are shipped for the rows of the tables, as `make_draws` wrote them. As of an earlier date, and with rows that
-somebody adds, they are drawn anew in some seconds, and kept while the process lasts.
+somebody adds, a form is drawn anew when a world has it, in a second or two, and kept while the process lasts.
 """
 
 from __future__ import annotations
@@ -16,22 +16,25 @@ from numpy.typing import NDArray
 
 from forecast.errors import EmptyDataError
 from forecast_capability.chain.estimate import FIRST_INDEX_YEAR, NOW
-from forecast_capability.chain.likelihood import FORMS, STRAIGHT, TANGENT, Asked, Chain, Form, worth
+from forecast_capability.chain.likelihood import FORMS, HORIZONS, TANGENT, Asked, Chain, Form, worth
 from forecast_capability.chain.posterior import sample, state
-from forecast_capability.chain.rows import ANCHOR_LOG10_FLOP, Rows, observed
+from forecast_capability.chain.rows import ANCHOR_LOG10_FLOP, RUN, Rows, observed
 
 Array = NDArray[np.float64]
 
 __all__ = [
     "ALONE",
+    "ALONE_FORM",
     "DRAWS_FOLDER",
+    "RIVALS",
     "SPAN",
     "WORLD_COLUMNS",
     "WORLD_DATE_ATOL_YEARS",
+    "Estimates",
     "Worlds",
     "columns",
     "columns_alone",
-    "worlds",
+    "estimates",
 ]
 
 #: Where they are shipped.
@@ -40,8 +43,10 @@ DRAWS_FOLDER = Path(__file__).parent / "draws"
 WORLD_DATE_ATOL_YEARS = 1e-6
 #: Years before the date over which growth so far is a mean.
 SPAN = NOW - FIRST_INDEX_YEAR
-#: Of an estimate as of an earlier date: draws, and steps of the ensemble.
-N_WORLDS, N_WORLD_STEPS = 1000, 500
+#: Of an estimate as of an earlier date: draws, and of how many independent ones they are worth.
+N_WORLDS, WORTH = 200, 120.0
+#: What the index by its own trend is estimated under: it has no compute, and no horizon.
+ALONE_FORM = Form(horizon=HORIZONS[1])
 
 #: The columns of a table of draws, and what each is.
 WORLD_COLUMNS = {
@@ -58,9 +63,22 @@ WORLD_COLUMNS = {
     "algorithms_turn": "Standard deviation of what their slope gains in a year",
     "level": "Index of the frontier (edition 2026-08)",
     "frontier_scatter": "Standard deviation of single models at the frontier, points",
+    "elasticity": "By which power of its input research finds more; 0 where nothing drives algorithms",
+    "beta": "Orders by which what is found makes the next order harder to find; 0 where nothing drives algorithms",
     "anchor": "Base-2 logarithm of the horizon in minutes at an index of 140",
     "doublings": "Doublings of the horizon a point of the index",
+    "curve": "Doublings a squared point above 140",
+    "own": "Doublings of the horizon beside the index, at the date",
+    "own_slope": "What they gain a year",
+    "own_walk": "Standard deviation of their random walk over a year",
     "horizon_scatter": "Standard deviation of single models' horizons, doublings",
+}
+
+#: The columns that say of which form a row of the shipped table is.
+RIVALS = {
+    "compute_form": "What an order of magnitude of compute is worth beyond 1e25 FLOP",
+    "algorithms_form": "How algorithms go on",
+    "horizon_form": "How the time horizon goes on beside the index",
 }
 
 #: The same of the index by its own trend.
@@ -76,24 +94,20 @@ ALONE = {
 
 @dataclass(frozen=True, kw_only=True)
 class Worlds:
-    """Joint draws at a date.
+    """Joint draws of a form at a date.
 
     Parameters
     ----------
-    form : str
-        Or "alone".
-    now : float
-        The date of the state.
-    rows : Rows
-        What they are drawn from.
+    form : Form
     columns : mapping of str to ndarray
         By the names of `WORLD_COLUMNS` or `ALONE`, (draw,) each, ordered by how fast the index rises at the date.
+    evidence : float
+        The logarithm of the density of the rows; NaN of shipped draws.
     """
 
-    form: str
-    now: float
-    rows: Rows = field(repr=False)
+    form: Form
     columns: dict[str, Array] = field(repr=False)
+    evidence: float = np.nan
 
     def __len__(self) -> int:
         return len(self.columns["level"])
@@ -104,8 +118,38 @@ class Worlds:
         return {name: values[row] for name, values in self.columns.items()}
 
 
-def columns(rows: Rows, form: Form, *, now: float, draws: int, steps: int, seed: int = 0) -> dict[str, Array]:
-    """Draw `WORLD_COLUMNS`, (draw,) each, for a scenario's worlds: ordered by how fast the index rises at the date.
+@dataclass(frozen=True, kw_only=True)
+class Estimates:
+    """The joint draws of every form at a date, each when it is asked for.
+
+    Parameters
+    ----------
+    now : float
+        The date of the state.
+    rows : Rows
+        What they are drawn from.
+    """
+
+    now: float
+    rows: Rows = field(repr=False)
+
+    def of(self, form: Form) -> Worlds:
+        """Return the draws of a form."""
+        return _drawn(_From(form=form, now=self.now, hash=self.rows.hash, rows=self.rows))
+
+    def at(self, codes: Array, place: Array) -> dict[str, Array]:
+        """Return the draws of worlds that have these forms, by their codes, at these places among the draws of each."""
+        rows = {int(code): codes == code for code in np.unique(codes)}
+        drawn = {code: self.of(FORMS[code]).at(place[which]) for code, which in rows.items()}
+        found = {name: np.empty(len(place)) for name in WORLD_COLUMNS}
+        for code, which in rows.items():
+            for name, values in found.items():
+                values[which] = drawn[code][name]
+        return found
+
+
+def columns(rows: Rows, form: Form, *, now: float, draws: int, worth_of: float, seed: int = 0) -> Worlds:
+    """Draw `WORLD_COLUMNS` for a scenario's worlds, ordered by how fast the index rises at the date.
 
     Parameters
     ----------
@@ -114,18 +158,23 @@ def columns(rows: Rows, form: Form, *, now: float, draws: int, steps: int, seed:
     form : Form
     now : float
         The date of the state.
-    draws, steps, seed : int
+    draws : int
+    worth_of : float
+        Of how many independent draws they are worth.
+    seed : int
     """
     asked = (
-        *(Asked(f"{part}{slope}", now) for part in ("compute", "algorithms") for slope in ("", "_slope")),
+        *(Asked(f"{part}{slope}", now) for part in ("compute", "algorithms", "own") for slope in ("", "_slope")),
         *(Asked(part, now - SPAN) for part in ("compute", "algorithms")),
-        Asked("level", now),
-        Asked("anchor", now),
+        *(Asked(part, now) for part in ("level", "anchor", "curve")),
     )
-    drawn = sample(Chain(rows=rows, form=form), steps=steps, seed=seed).thinned(draws, seed)
-    numbers = {"bend": np.zeros(draws), **drawn.numbers}
+    drawn = sample(Chain(rows=rows, form=form), draws=draws, worth=worth_of, seed=seed)
+    # what a form does not have moves nothing
+    numbers = {name: np.zeros(draws) for name in ("bend", "elasticity", "beta", "algorithms_turn", "horizon_walk")}
+    numbers |= drawn.numbers
     found = state(Chain(rows=rows, form=form, asked=asked), drawn, seed=seed)
-    compute, compute_slope, algorithms, algorithms_slope, compute_then, algorithms_then, level, anchor = found.T
+    compute, compute_slope, algorithms, algorithms_slope, own, own_slope = found.T[:6]
+    compute_then, algorithms_then, level, anchor, curve = found.T[6:]
     counted = worth(np.array(TANGENT), numbers["bend"])
     counted = counted + np.exp(-numbers["bend"] * TANGENT) * (compute - ANCHOR_LOG10_FLOP - TANGENT)
     numbers |= {
@@ -136,26 +185,36 @@ def columns(rows: Rows, form: Form, *, now: float, draws: int, steps: int, seed:
         "algorithms_slope": algorithms_slope,
         "level": level + numbers["points"] * (counted + algorithms),
         "anchor": anchor,
+        "curve": curve,
+        "own": own,
+        "own_slope": own_slope,
+        "own_walk": numbers["horizon_walk"],
     }
     rise = numbers["points"] * (
         algorithms_slope + np.exp(-numbers["bend"] * (compute - ANCHOR_LOG10_FLOP)) * compute_slope
     )
+    if form.horizon in ("none", "square"):
+        numbers |= {"own": np.zeros(draws), "own_slope": np.zeros(draws)}
+    if form.horizon != "square":
+        numbers["curve"] = np.zeros(draws)
     order = np.argsort(rise, kind="stable")
-    return {name: numbers[name][order] for name in WORLD_COLUMNS}
+    made = {name: numbers[name][order] for name in WORLD_COLUMNS}
+    return Worlds(form=form, columns=made, evidence=drawn.evidence)
 
 
-def columns_alone(rows: Rows, *, now: float, draws: int, steps: int, seed: int = 0) -> dict[str, Array]:
-    """Draw `ALONE`, (draw,) each, ordered by the slope, from rows of the index alone.
+def columns_alone(rows: Rows, *, now: float, draws: int, worth_of: float, seed: int = 0) -> Worlds:
+    """Draw `ALONE`, ordered by the slope, from rows of the index alone.
 
     Likelihood and priors are those of the chain. Without a run, a horizon or disclosed compute they tell nothing of
     compute and algorithms but the sum of both, in points.
 
     Parameters
     ----------
-    rows, now, draws, steps, seed
+    rows, now, draws, worth_of, seed
         See `columns`.
     """
-    of = columns(rows, STRAIGHT, now=now, draws=draws, steps=steps, seed=seed)
+    drawn = columns(rows, ALONE_FORM, now=now, draws=draws, worth_of=worth_of, seed=seed)
+    of = drawn.columns
     points = of["points"]
     found = {
         "so_far": points * (of["growth"] + of["pace"]),
@@ -166,11 +225,11 @@ def columns_alone(rows: Rows, *, now: float, draws: int, steps: int, seed: int =
         "frontier_scatter": of["frontier_scatter"],
     }
     order = np.argsort(found["slope"], kind="stable")
-    return {name: found[name][order] for name in ALONE}
+    return Worlds(form=ALONE_FORM, columns={name: found[name][order] for name in ALONE}, evidence=drawn.evidence)
 
 
-def worlds(form: str, as_of: float | None = None) -> Worlds:
-    """Return the joint draws of a form, or of the index alone, as of a date or from all rows.
+def estimates(as_of: float | None = None, *, alone: bool = False) -> Estimates:
+    """Return what gives the joint draws, as of a date or from all rows; `alone`, from rows of the index alone.
 
     Raises
     ------
@@ -179,33 +238,42 @@ def worlds(form: str, as_of: float | None = None) -> Worlds:
     """
     now = NOW if as_of is None else min(as_of, NOW)
     rows = observed(as_of)
-    rows = rows.index_alone if form == "alone" else rows
+    rows = rows.index_alone if alone else rows
     if not len(rows):
         raise EmptyDataError(f"chain: no model with an index is dated before {now:.2f}")
-    return _drawn(_From(form=form, now=now, hash=rows.hash, rows=rows))
+    return Estimates(now=now, rows=rows)
 
 
 @dataclass(frozen=True, kw_only=True)
 class _From:
     """What draws are from: the hash stands for the rows."""
 
-    form: str
+    form: Form
     now: float
     hash: str
     rows: Rows = field(compare=False)
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=128)
 def _drawn(what: _From) -> Worlds:
     """Return the shipped draws where they are from the same rows, and others anew."""
-    shipped = DRAWS_FOLDER / f"chain-{what.form}" / "made-from.json"
-    if abs(what.now - NOW) < WORLD_DATE_ATOL_YEARS and json.loads(shipped.read_text("utf-8"))["rows"] == what.hash:
-        from forecast import tables
+    name = "chain-alone" if what.form == ALONE_FORM and not np.any(what.rows.compute == RUN) else "chain-worlds"
+    shipped = json.loads((DRAWS_FOLDER / name / "made-from.json").read_text("utf-8"))
+    if abs(what.now - NOW) < WORLD_DATE_ATOL_YEARS and shipped["rows"] == what.hash:
+        return Worlds(form=what.form, columns=_shipped(name)[what.form.name])
+    if name == "chain-alone":
+        return columns_alone(what.rows, now=what.now, draws=N_WORLDS, worth_of=WORTH)
+    return columns(what.rows, what.form, now=what.now, draws=N_WORLDS, worth_of=WORTH)
 
-        read = tables.to_columns(f"capability/chain-{what.form}", where=f"chain-{what.form}")
-        made = {name: read.numeric(name) for name in read}
-    elif what.form == "alone":
-        made = columns_alone(what.rows, now=what.now, draws=N_WORLDS, steps=N_WORLD_STEPS)
-    else:
-        made = columns(what.rows, FORMS[what.form], now=what.now, draws=N_WORLDS, steps=N_WORLD_STEPS)
-    return Worlds(form=what.form, now=what.now, rows=what.rows, columns=made)
+
+@lru_cache(maxsize=2)
+def _shipped(name: str) -> dict[str, dict[str, Array]]:
+    """Return a shipped table of draws, by the names of its forms."""
+    from forecast import tables
+
+    read = tables.to_columns(f"capability/{name}", where=name)
+    titles = ALONE if name == "chain-alone" else WORLD_COLUMNS
+    if name == "chain-alone":
+        return {ALONE_FORM.name: {each: read.numeric(each) for each in titles}}
+    of = np.array([", ".join(each) for each in zip(*map(read.column, RIVALS), strict=True)])
+    return {each.name: {column: read.numeric(column)[of == each.name] for column in titles} for each in FORMS}
