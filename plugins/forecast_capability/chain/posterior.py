@@ -90,7 +90,8 @@ def log_density(theta: Array, chain: Chain) -> Array:
     found = np.full(len(theta), -np.inf)
     size = len(chain.form.numbers)
     near = (0.5 * (theta[:, :size] ** 2).sum(axis=1) <= FARTHEST) & (theta[:, size:] <= np.log(100.0)).all(axis=1)
-    for some in np.array_split(np.flatnonzero(near), max(1, -(-int(near.sum()) // TOGETHER))):
+    places = np.flatnonzero(near)
+    for some in (places[i : i + TOGETHER] for i in range(0, len(places), TOGETHER)):
         try:
             found[some] = _log_density(theta[some], chain)
         except np.linalg.LinAlgError:  # one of them is none

