@@ -17,7 +17,7 @@ from forecast.base.quantiles import QUANTILES
 Array = NDArray[np.float64]
 
 
-__all__ = ["Crossing", "date_quantiles", "find_crossing", "weighted_quantiles"]
+__all__ = ["Crossing", "answer_ranks", "date_quantiles", "find_crossing", "weighted_quantiles", "weighted_variance"]
 
 
 @dataclass(frozen=True)
@@ -130,3 +130,27 @@ def weighted_quantiles(values: Array, weights: Array, q: Sequence[float]) -> Arr
         at = np.take_along_axis(order, place[None], axis=0)
         out[i] = np.take_along_axis(values, at, axis=0)[0]
     return np.where(lost, np.nan, out)
+
+
+def answer_ranks(answers: Array, counts: Array) -> Array:
+    """Return the rank of every draw of every combination, from 0 to 1; NaN where one was not answered."""
+    out = np.full(answers.shape, np.nan)
+    answered = ~np.isnan(answers)
+    _, place = np.unique(answers[answered], return_inverse=True)
+    tied_counts = np.bincount(place, weights=counts[answered])
+    # tied answers share their mean rank
+    if tied_counts.sum() > 0:
+        out[answered] = ((np.cumsum(tied_counts) - 0.5 * tied_counts) / tied_counts.sum())[place]
+    return out
+
+
+def weighted_variance(values: Array, counts: Array) -> float:
+    """Return the variance of values by what each counts.
+
+    Examples
+    --------
+    >>> weighted_variance(np.array([0.0, 4.0]), np.array([3.0, 1.0]))
+    3.0
+    """
+    mean = np.sum(counts * values) / np.sum(counts)
+    return float(np.sum(counts * (values - mean) ** 2) / np.sum(counts))

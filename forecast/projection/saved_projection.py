@@ -33,6 +33,7 @@ from forecast.base.saved_records import (
 )
 from forecast.errors import ForecastWarning, ResultError, UsageError, printable
 from forecast.projection.horizon import step_of
+from forecast.projection.result.shifts import SHIFT_LEVELS
 from forecast.scenarios.quantities.changes import FACTOR_PATTERN
 
 __all__ = ["check_projection", "is_projection"]
@@ -133,9 +134,17 @@ _MODEL_SCHEMA = ObjectSchema(
     },
     {"read": TEXT},
 )
+_SHIFT = dict.fromkeys(SHIFT_LEVELS, OptionalSchema(NUMBER))
 _BASELINE = ObjectSchema(
     {},
-    {"median": OptionalSchema(NUMBER), "never": SHARE, "already": SHARE, "best": TEXT, "share": SHARE, "among": WHOLE},
+    {
+        "median": OptionalSchema(NUMBER),
+        **dict.fromkeys(("never", "already", "share"), SHARE),
+        "best": TEXT,
+        "among": WHOLE,
+        "shift": ObjectSchema({"kind": one_of("years", "ratio", "difference"), **_SHIFT, "new": SHARE}),
+        "by": ObjectSchema({"regime": TEXT, "values": MappingSchema(ObjectSchema(_SHIFT))}),
+    },
 )
 #: What the attributes of the root hold.
 _ATTRIBUTES = ObjectSchema(

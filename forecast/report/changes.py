@@ -3,32 +3,35 @@
 from __future__ import annotations
 
 import math
-import re
+from collections.abc import Mapping, Sequence
 
 from forecast.projection.result import DateAnswer, Projection, RankingAnswer, ValueAnswer
 from forecast.projection.result.differences import AnswerDifference
+from forecast.projection.result.shifts import SHIFT_LEVELS
 from forecast.report.headline import Labels, event, on_date, value_title
 from forecast.report.rows import COLUMNS, ReportRow, RowGroup
 from forecast.report.words.date_text import as_text, fine_span
-from forecast.report.words.number_text import amount, percent
-from forecast.report.words.patterns import fill
+from forecast.report.words.number_text import amount, amount_range, format_number, percent
+from forecast.report.words.patterns import fill, load_patterns
 
 __all__ = ["changed_group", "effect", "unchanged_questions"]
 
-#: A date as rows have it: a year, or a year and a month.
-_DATE_TEXT = re.compile(r"\d{4}(?:-\d{2})?", re.ASCII)
+#: From so many months on years are said.
+_MAX_MONTHS = 24
 
 
 def effect(run: Projection) -> str:
     """Return the clause that says what a change does to the sentence's answer; empty where nothing stands beside it."""
     if not run.differences or _another_question(run):
         return ""
-    first = next((each for each in run.differences if each.answer is run.opening), None)
-    rows = [] if first is None else _answer_change_rows(first, Labels(run))
-    if rows:
-        number, row = rows[0]
-        what = fill("moved", number, until=as_text(run.span[1]), start=as_text(run.span[0]))
-        return f", which moves {what} from {row.cells[0]} to {row.cells[1]}"
+    for each in run.differences:
+        if each.answer is run.opening and (rows := _answer_change_rows(each, Labels(run))):
+            (number, row), (start, until) = rows[0], map(as_text, run.span)
+            by, new = _shift_text(each, number, each.shift), each.shift.get("new", 0.0)
+            what = fill("moved", number, until=until, start=start)
+            texts = {"what": what, "before": row.cells[0], "after": row.cells[1], "until": until, "by": by}
+            texts |= {"new": percent(new), "where": _regime_clause(each) if by else ""}
+            return fill("moves", number if by else "", "new" if new >= load_patterns()["hardly"] else "", **texts)
     moved = any(each.moved for each in run.differences)
     return ", which does not move this" if moved else ", which changes nothing here"
 
@@ -45,9 +48,8 @@ def unchanged_questions(run: Projection) -> list[str]:
     words = Labels(run)
     if _another_question(run):
         return []
-    return list(
-        dict.fromkeys(_answer_label(each, words) for each in run.differences if not _answer_change_rows(each, words))
-    )
+    unmoved = (each for each in run.differences if not _answer_change_rows(each, words))
+    return list(dict.fromkeys(_answer_label(each, words) for each in unmoved))
 
 
 def _another_question(run: Projection) -> bool:
@@ -70,14 +72,15 @@ def _answer_change_rows(each: AnswerDifference, words: Labels) -> list[tuple[str
     """Return what a change moves of an answer, each row with the number that it is of."""
     answer = each.answer
     label = "" if answer is answer.run.opening else _answer_label(each, words)
+    by = _shift_text(each, "in_row", each.shift)
     if isinstance(answer, ValueAnswer):
-        texts = tuple(amount(value, answer.unit) for value in each.median)
-        row = ReportRow(label=label or on_date(answer.date), cells=(*texts, _ratio(*each.median)))
+        texts = (*(amount(value, answer.unit) for value in each.median), by or _ratio(*each.median))
+        row = ReportRow(label=label or on_date(answer.date), cells=texts)
         return [("value", row)] if each.moved else []
     rows: list[tuple[str, ReportRow]] = []
 
-    def add(number: str, what: str, texts: tuple[str, ...], difference: str) -> None:
-        if texts[0] != texts[1]:
+    def add(number: str, what: str, texts: tuple[str, ...], difference: str, shift: str = "") -> None:
+        if shift != fill("shift", "same", "none") if shift else texts[0] != texts[1]:
             rows.append((number, ReportRow(label=f"{what}: {label}" if label else what, cells=(*texts, difference))))
 
     if isinstance(answer, RankingAnswer):
@@ -90,7 +93,7 @@ def _answer_change_rows(each: AnswerDifference, words: Labels) -> list[tuple[str
         return rows
     start, until = answer.run.span
     dates = tuple(_date_change(each, side, start, until) for side in (0, 1))
-    add("median", "median", dates, _years_difference(*each.median, dates))
+    add("median", "median", dates, by or _years_difference(*each.median, dates), by)
     for number, shares, by in (
         ("never", each.never, f"not by {as_text(until)}"),
         ("already", each.already, f"by {as_text(start)}"),
@@ -121,14 +124,87 @@ def _years_difference(before: float, after: float, shown: tuple[str, ...] = ()) 
     gap = after - before
     if not math.isfinite(gap):
         return ""
-    if shown and all(_DATE_TEXT.fullmatch(text) for text in shown) and len(shown[0]) == len(shown[1]):
+    if shown and all(text[0].isdigit() for text in shown) and len(shown[0]) == len(shown[1]):
         one, other = (int(year) + (int(month or 1) - 1) / 12 for year, _, month in (t.partition("-") for t in shown))
         gap = other - one
     months = round(abs(gap) * 12)
     if not months:
         return f"days {'later' if gap > 0 else 'earlier'}" if gap else "none"
-    count, unit = (months, "month") if months < 24 else (round(abs(gap)), "year")
+    count, unit = (months, "month") if months < _MAX_MONTHS else (round(abs(gap)), "year")
     return f"{count} {unit}{'s' if count != 1 else ''} {'later' if gap > 0 else 'earlier'}"
+
+
+# --- World by world ---------------------------------------------------------------------------------------------------
+
+
+def _shift_text(each: AnswerDifference, place: str, shift: Mapping[str, float | None]) -> str:
+    """Say by how much an answer moves with its interval, in all worlds or under a value; empty where it is not known.
+
+    It is not told of a date that less than half of the worlds reach without the change. The place is a sentence about a
+    ``median`` date or a ``value``, ``where`` a regime has a value, or ``in_row``.
+    """
+    if not each.shift or not math.isfinite(each.median[0]):
+        return ""
+    quantiles = [math.inf if (end := shift[level]) is None else float(end) for level in SHIFT_LEVELS]
+    if isinstance(each.answer, DateAnswer):
+        by, ends = _years_shift(quantiles, fill("past", place, until=as_text(each.answer.run.span[1])))
+    else:
+        by, ends = _value_shift(each.shift["kind"], quantiles, each.answer.unit)
+    return fill("shift", place, "" if ends else "same", by, by=by, ends=ends)
+
+
+def _regime_clause(each: AnswerDifference) -> str:
+    """Say by how much an answer moves under each value of the regime that decides; empty where none does."""
+    words, text = Labels(each.answer.run), ""
+    for value, shift in each.by.get("values", {}).items():
+        names = {"regime": words(each.by["regime"]), "value": words(value)}
+        text += fill("shift_where", "" if text else "first", by=_shift_text(each, "where", shift), **names)
+    return text
+
+
+def _years_shift(quantiles: Sequence[float], past: str) -> tuple[str, str]:
+    """Say by how much a date moves, and the ends of the interval; these are empty where they are said alike.
+
+    They are negative where the date is earlier, and have a unit where it is not that of the median.
+
+    Examples
+    --------
+    >>> _years_shift((0.0, 0.6, 6.2), "past 2060"), _years_shift((-6.0, -2.5, 1.5), "past 2060")
+    (('7 months later', '0 to 6.2 years'), ('2 years earlier', '-6 to 1.5'))
+    >>> _years_shift((-1.0, 0.0, 1.5), "past 2060"), _years_shift((2.0, 2.0, 2.0), "past 2060")
+    (('none', '-12 to 18 months'), ('2 years later', ''))
+    >>> _years_shift((0.0, 0.5, math.inf), "past 2060"), _years_shift((2.0, math.inf, math.inf), "past 2060")
+    (('6 months later', '0 to past 2060'), ('past 2060', 'at least 2 years later'))
+    """
+    if all(12 * abs(each) < 1 for each in quantiles):
+        return "none", ""
+    low, median, high = quantiles
+    by = _years_difference(0.0, median if 24 * abs(median) > 1 else 0.0) or past
+    size = max(abs(end) for end in (low, high, 0.0) if math.isfinite(end))
+    unit, scale = ("month", 12) if round(12 * size) < _MAX_MONTHS else ("year", 1)
+    texts = [past if end == math.inf else format_number(round(scale * end, int(scale == 1))) for end in (low, high)]
+    if size and unit not in by:
+        texts[1 if math.isfinite(high) else 0] += f" {unit}{'' if round(scale * size) == 1 else 's'}"
+    at_least = "at_least" if by == past and 12 * low >= 1 else ""
+    return by, "" if texts[0] == texts[1] else fill("shift_ends", at_least, low=texts[0], high=texts[1])
+
+
+def _value_shift(kind: str, quantiles: Sequence[float], unit: str) -> tuple[str, str]:
+    """Say by how much a value moves, and the ends of the interval; these are empty where they are said alike.
+
+    Examples
+    --------
+    >>> _value_shift("ratio", (0.25, 0.5, 1.0), "W"), _value_shift("ratio", (0.8, 1.1, 3.0), "W")
+    (('2 times less', '-75 to 0 %'), ('+10 %', '-20 to 200 %'))
+    >>> _value_shift("difference", (-2.0, 2.0, 3.0), "W"), _value_shift("difference", (-2.0, -2.0, -2.0), "W")
+    (('+2 W', '-2 to 3 W'), ('-2 W', ''))
+    """
+    low, median, high = quantiles
+    by = _ratio(1.0, median) if kind == "ratio" else f"{'+' if median > 0 else ''}{amount(median, unit)}"
+    if kind == "ratio":
+        low, high, unit = 100 * (low - 1), 100 * (high - 1), "percent"
+    begin, end = amount_range(low, high, unit)
+    return by, "" if begin == end else fill("shift_ends", low=begin, high=end)
 
 
 def _percentage_points(before: float, after: float) -> str:

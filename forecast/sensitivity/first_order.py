@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from forecast.base.lazy import xr
 from forecast.errors import UnknownNameError
+from forecast.projection.crossing import answer_ranks, weighted_variance
 from forecast.projection.result import DateAnswer, Projection
 
 Array = NDArray[np.float64]
@@ -112,7 +113,7 @@ def variance_shares(
     taken = ~np.isnan(place) & (counts > 0)
     if not taken.any() or place[taken].min() == place[taken].max():  # else the variance may be a rounding error, not 0
         return []
-    total = _variance(place[taken], counts[taken])
+    total = weighted_variance(place[taken], counts[taken])
     shares = []
     for axis, dim in enumerate(dims, 1):
         others = tuple(i for i in range(place.ndim) if i != axis)
@@ -130,24 +131,6 @@ def variance_shares(
             kind = "number" if len(group) == 1 else "group"
             shares.append({"name": ", ".join(group), "kind": kind, "share": share})
     return sorted(shares, key=lambda row: -row["share"])
-
-
-def _variance(values: Array, counts: Array) -> float:
-    mean = np.sum(counts * values) / np.sum(counts)
-    return float(np.sum(counts * (values - mean) ** 2) / np.sum(counts))
-
-
-def answer_ranks(answers: Array, counts: Array) -> Array:
-    """Return the rank of every draw of every combination, from 0 to 1; NaN where one was not answered."""
-    out = np.full(answers.shape, np.nan)
-    answered = ~np.isnan(answers)
-    _, place = np.unique(answers[answered], return_inverse=True)
-    tied_counts = np.bincount(place, weights=counts[answered])
-    # tied answers share their mean rank
-    out[answered] = (
-        ((np.cumsum(tied_counts) - 0.5 * tied_counts) / tied_counts.sum())[place] if tied_counts.sum() > 0 else np.nan
-    )
-    return out
 
 
 class UncertainNumber:

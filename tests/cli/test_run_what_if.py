@@ -21,7 +21,7 @@ def test_a_what_if_is_in_the_sentence_and_in_json(said, scenario):
     assert (code, err) == (0, "")
     said_so = " ".join(out.partition("\n\n")[0].split())
     changed = "; with machine.growth*0.5 since 2028 until 2032, machine = 2 since 2026 until 2027"
-    assert said_so.endswith(f"{changed}, which moves the median from 2036 to 2038.")
+    assert said_so.endswith(f"{changed}, which moves the date 2 years later.")
     record = said("run", path, "--draws", "20", *words, "--json").json
     assert record["provenance"]["changes"][0] == {"of": "machine", "growth": 0.5, "since": 2028, "until": 2032}
     late, soon = (
