@@ -585,6 +585,7 @@ class AsOfWarning(ForecastWarning):
         names = first_names(self.names)
         said = {
             "model": f"left out: {self.reason}",
+            "younger": f"numbers that were published later, of which older ones stand or none: {names}",
             "quantities": f"quantities that rest on what is left out: {names}",
             "questions": f"questions without an answer: {names}",
             "rivals": f"{self.reason}: only {names}, since no other rival has data",

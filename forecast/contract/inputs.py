@@ -10,6 +10,8 @@ from forecast.base.distributions import numbers_in
 from forecast.contract.fields import (
     Checked,
     checked_field,
+    date,
+    empty,
     is_number,
     is_text,
     mapping_field,
@@ -58,6 +60,11 @@ class Input(Checked):
     lower : float, optional
         What nobody may set it below: 1 for a number of devices. Without it, 0 where the distribution is lognormal or
         loguniform, and nothing otherwise.
+    published : str
+        The date (ISO) of its source: as of an earlier one nobody knew it.
+    earlier : mapping
+        The distribution that stood before `published`; where there is none, what reads the number is left out as of
+        an earlier date.
     """
 
     name: str = text_field()
@@ -69,6 +76,10 @@ class Input(Checked):
     title: str = text_field(default="")
     qualifiers: Mapping[str, str] = mapping_field(is_text, "of attribute to value")
     lower: float | None = optional_field(is_number, "a number or None")
+    published: str = checked_field(lambda v: v == "" or date(v), "a date YYYY-MM-DD, or nothing", default="")
+    earlier: Mapping[str, Any] = checked_field(
+        mapping_of(_is_distribution_value), "a mapping of text to numbers or text", default_factory=empty
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -32,6 +32,7 @@ def from_spec(name: str, spec: MixtureSpec, members: Mapping[str, Model]) -> Mod
         name,
         members,
         weights=spec.weights,
+        published=spec.published,
         unit=spec.unit,
         qualifiers=spec.qualifiers,
         note=spec.note,
@@ -48,9 +49,10 @@ def mixture(
     note: str,
     sources: tuple[str, ...],
     qualifiers: Mapping[str, str] | None = None,
+    published: Mapping[str, str] | None = None,
     of: str = "estimates",
 ) -> Model:
-    """Mix models of one quantity by weights; `of` is their kind, in the plural.
+    """Mix models of one quantity by weights; `of` is their kind, in the plural, `published` the dates of members.
 
     Raises
     ------
@@ -74,7 +76,7 @@ def mixture(
         title="which member a draw takes, in the order of the weights",
     )
     inputs: dict[str, Need] = {MEMBER_INPUT: pick}
-    inputs.update({weight.name: weight for weight in _weight_inputs(weights)})
+    inputs.update({weight.name: weight for weight in _weight_inputs(weights, published or {})})
     inputs.update({member: OtherModel(model=made) for member, made in members.items()})
     return _Mixture(
         name=name,
@@ -88,7 +90,7 @@ def mixture(
     )
 
 
-def _weight_inputs(weights: Mapping[str, float]) -> list[Input]:
+def _weight_inputs(weights: Mapping[str, float], published: Mapping[str, str]) -> list[Input]:
     """Make an input of every weight, so that a user can set it: ``weight_kurzweil_2005``."""
     return [
         Input(
@@ -97,6 +99,8 @@ def _weight_inputs(weights: Mapping[str, float]) -> list[Input]:
             distribution={"value": float(weights[member])},
             source="the weights of the mixture",
             title=f"weight of {member}",
+            published=published.get(member, ""),
+            earlier={"value": 0.0},
         )
         for member, name in _weight_names(weights).items()
     ]

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 __all__ = ["LeftOut", "hidden", "left_out_lines", "narrowed_scenario"]
 
 Mask = NDArray[np.bool_]
+#: All worlds that hold a label are lost by chance where this is less likely.
+BY_CHANCE = 1e-3
 #: Some of the values of choices, or of the labels of what is drawn.
 Rivals = Mapping[str, tuple[str, ...]]
 
@@ -105,7 +107,8 @@ class _BlockTrial:
         """Return the labels with which others have data, of what is drawn where some labels have none.
 
         A label has none where all worlds that hold it are lost to something, and not all others; of several the one
-        that most worlds hold is taken first, and what it explains is not laid to another.
+        that most worlds hold is taken first, and what it explains is not laid to another. A label that so few worlds
+        hold that all may be lost by chance is left to a later look, at worlds without those that are explained.
         """
         block, plan = self.block, self.block.plan
         graph = plan.graph
@@ -120,7 +123,9 @@ class _BlockTrial:
                 for name, each in labels.items()
                 for code, label in enumerate(each)
                 if (holding := left & (codes[name] == code)).any()
-                and any(mask[holding].all() and not mask[left].all() for mask in self.failed_masks)
+                and any(
+                    mask[holding].all() and mask[left].mean() ** holding.sum() < BY_CHANCE for mask in self.failed_masks
+                )
             ]
             if not found:
                 break
@@ -259,8 +264,11 @@ def left_out_lines(graph: ScenarioGraph, fits: ModelFits, left_out: LeftOut) -> 
     if fits.as_of is None:
         return []
     told = partial(AsOfWarning, date=iso_date(fits.as_of))
+    younger = [f"{name} ({published})" for name, published in sorted(fits.younger.items())]
     lacking = [error for error in fits.refusals() if isinstance(error, NoDataAtDateError)]
     found = [told(what="model", reason=str(error)) for error in lacking]
+    if younger:
+        found.append(told(what="younger", names=tuple(younger)))
     quantities = tuple(name for name in left_out.quantities if not graph.nodes[name].owner)
     if quantities:
         found.append(told(what="quantities", names=quantities))

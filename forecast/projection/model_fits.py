@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from forecast.base import access
 from forecast.base.budgets import check_time
+from forecast.base.dates import year_of
 from forecast.contract.plugin_calls import call_guarded
 from forecast.contract.registry import get_registry
 from forecast.contract.specs import Input
@@ -84,6 +85,8 @@ class ModelFits:
     ----------
     failures : dict of str to str
         What went wrong beside the level: points, posterior or description of a model that could not be had.
+    younger : dict of str to str
+        When a stated number was published that is younger than the date, by its name.
     outside : dict of (str, str) to tuple of ForecastWarning
         What models warn of, by quantity and model: of the first combination of choices in which they do.
     """
@@ -105,6 +108,7 @@ class ModelFits:
         self._outcomes: dict[str, tuple[FittedModel | ForecastError, str]] = {}
         self._shared_results: dict[bytes, Any] = {}
         self._hashes: dict[str | Path, str] = {}
+        self.younger: dict[str, str] = {}
         self.include(graph)
 
     def include(self, graph: ScenarioGraph) -> None:
@@ -120,6 +124,21 @@ class ModelFits:
         if isinstance(fitted, ForecastError):
             raise fitted
         return fitted
+
+    def known(self, name: str, published: str, now: T, earlier: T | None) -> T:
+        """Return what is stated, or what stood before where it was published after the date of the run.
+
+        Raises
+        ------
+        NoDataAtDateError
+            If nothing stood before.
+        """
+        if self.as_of is None or not published or year_of(published) <= self.as_of:
+            return now
+        self.younger[name] = published
+        if earlier is None:
+            raise NoDataAtDateError(f"{name}: published on {published}")
+        return earlier
 
     def outcome(self, model: Model) -> FittedModel | ForecastError:
         """Return a fitted model, or why it cannot be fitted."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from forecast import units
 from forecast.base.distributions import Distribution, distribution
 from forecast.contract.specs import Input
-from forecast.errors import ForecastError
+from forecast.errors import ForecastError, NoDataAtDateError
 from forecast.formula import TIME_NAMES, Condition, Formula, Name, tree
 from forecast.models import FittedModel, Model, OtherModel
 from forecast.models.scales import Bounds, Scale, find_scale
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from forecast.projection.model_fits import ModelFits
     from forecast.scenarios.graph import ScenarioGraph
     from forecast.scenarios.quantities.node import Combination, Node
+
+T = TypeVar("T")
 
 __all__ = ["DATES", "DRAWS", "Plan", "Step", "Steps"]
 
@@ -289,7 +291,14 @@ class Plan:
         if node.cycle:
             return self._member(node, at)
         quantity = node.variants.get(node.own_values(at), node.quantity)
-        return quantity.lower(self, node, at)
+        try:
+            return quantity.lower(self, node, at)
+        except NoDataAtDateError as error:  # a number that was not published yet: told where somebody takes it
+            return self.add("failing", (), error, stated=str(error), of=node.name)
+
+    def known(self, node: str, published: str, now: T, earlier: T | None) -> T:
+        """Return what is stated, or what stood before where that is younger than the date of the run."""
+        return self.fits.known(node, published, now, earlier)
 
     def number(self, node: str, numbers: Distribution) -> int:
         """Return the step of what is one number a world, (1, draw)."""
@@ -449,7 +458,12 @@ class Plan:
 
     def input(self, node: str, number: Input) -> int:
         """Return the step of a named uncertain number of a model, (draw,)."""
-        record = self.graph.set_inputs.get(node, number.distribution)
+        return self.attempt(self._input, node, number)
+
+    def _input(self, node: str, number: Input) -> int:
+        record = self.graph.set_inputs.get(node)
+        if record is None:
+            record = self.known(node, number.published, number.distribution, number.earlier or None)
         return self._quantiles(distribution(record, where=node), node, record)
 
     def _quantiles(self, numbers: Distribution, node: str, record: Any, name: str = "") -> int:

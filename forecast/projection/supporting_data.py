@@ -243,9 +243,12 @@ def parameter_draws(graph: ScenarioGraph, fits: ModelFits, seed: int, draws: int
         inputs, parameters = plan.inputs(model), None
         if not isinstance(fits.outcome(model), ForecastError):  # else its sampling tells why
             parameters = plan.attempt(plan.posterior, model)
-        data = {each: block.take(place) for each, place in inputs.items()}
+        known = {each: place for each, place in inputs.items() if plan.steps.every[place].operation != "failing"}
+        data = {each: block.take(place) for each, place in known.items()}
         try:
             data |= {} if parameters is None else block.take(parameters)
+        except NoDataAtDateError:  # told where it is left out
+            pass
         except ForecastError as error:
             fits.failures.setdefault(f"model '{name}': posterior", str(error))
         if data:

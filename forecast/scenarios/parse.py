@@ -238,6 +238,12 @@ class ScenarioReader:
         """Return the qualifiers that are stated."""
         return qualifiers.check(self.mapping(record, "qualifiers", key), where=f"{self.where}: {key}")
 
+    def published(self, record: Mapping[str, Any], key: str) -> str:
+        """Return when what a quantity states was published; nothing where it does not say."""
+        if "earlier" in record and "published" not in record:
+            raise self.fail(f"{key}.earlier", "states what stood before a date: say which, by 'published'")
+        return self.date(record["published"], f"{key}.published") if "published" in record else ""
+
     def quantity(self, name: str, record: Mapping[str, Any], choices: Mapping[str, Any]) -> QuantityKind:
         """Return a quantity of the first kind that says that the record is its own."""
         key = f"quantities.{name}"

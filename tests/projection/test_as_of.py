@@ -105,6 +105,127 @@ def test_without_anything_to_answer_the_error_names_the_model(scenario, tmp_path
         forecast.project(scenario, draws=64, as_of=2005.0)
 
 
+# --- numbers that people stated, by when they were published ----------------------------------------------------------
+
+DATED = {
+    "start": 2026,
+    "until": 2030,
+    "quantities": {
+        "old": {"uniform": [0, 1], "width": 1, "unit": "", "published": "2020-05-01"},
+        "young": {"uniform": [5, 6], "width": 1, "unit": "", "published": "2025-03-01", "earlier": {"value": 9}},
+        "new": {"value": 4, "unit": "", "published": "2025-03-01"},
+        "by": {"draw": {"a": 0.5, "b": 0.5}, "published": "2024-06-01", "earlier": {"a": 1.0, "b": 0.0}},
+        "bounded": {"expression": "10*old", "limit": "new"},
+        "mixed": {"expression": "where(by == 'a', old, new)"},
+        "reads": {"expression": "new + 1"},
+    },
+    "questions": {f"{name}_then": {"value": name, "dates": [2030]} for name in ("young", "bounded", "mixed", "reads")},
+}
+
+
+def test_a_number_that_was_published_later_takes_its_older_figure_or_is_left_out():
+    now, then = forecast.project(DATED, draws=256), forecast.project(DATED, draws=256, as_of=2024.0)
+    assert now.worlds["young"].min() >= 5
+    assert now.worlds["young"].max() <= 6
+    assert (then.worlds["young"] == 9).all()
+    np.testing.assert_array_equal(then.worlds["old"].isel(time=0), now.worlds["old"].isel(time=0))
+    assert (now.worlds["bounded"] <= 4).all()
+    assert then.worlds["bounded"].max() > 4  # a limit that nobody knew does not bind
+    assert (then.worlds["by"] == 0).all()
+    np.testing.assert_array_equal(then.worlds["mixed"].values[0], then.worlds["old"].values[0])
+    assert list(then.answers) == ["young_then", "bounded_then", "mixed_then"]
+    said = [text for text in map(str, then.warnings) if "published later" in text]
+    assert said == [
+        "as of 2024-01-01: numbers that were published later, of which older ones stand or none: by (2024-06-01), "
+        "new (2025-03-01), young (2025-03-01)"
+    ]
+    assert not [text for text in map(str, now.warnings) if "published" in text]
+    later = forecast.project(DATED, draws=256, as_of=2025.5)
+    np.testing.assert_array_equal(later.worlds["mixed"].values[0], now.worlds["mixed"].values[0])
+
+
+def test_a_label_that_few_worlds_hold_is_not_blamed_for_what_others_lack():
+    """Eight labels of which half lack data, each in a formula of its own, beside one of five that lacks nothing."""
+    quantities = {
+        "few": {"draw": {"a": 0.2, "b": 0.2, "c": 0.2, "d": 0.2, "e": 0.2}},
+        "new": {"value": 4, "unit": "", "published": "2025-03-01"},
+    }
+    for i in range(8):
+        quantities[f"by{i}"] = {"draw": {"old": 0.5, "young": 0.5}}
+        quantities[f"x{i}"] = {"expression": f"where(by{i} == 'old', 1, new)"}
+    quantities["whole"] = {"expression": "+".join(f"x{i}" for i in range(8)) + " + where(few == 'a', 1, 0)"}
+    asked = {
+        "start": 2026,
+        "until": 2030,
+        "quantities": quantities,
+        "questions": {"w": {"value": "whole", "dates": [2030]}},
+    }
+    run = forecast.project(asked, draws=256, as_of=2024.0)
+    said = [text for text in map(str, run.warnings) if ": only " in text]
+    assert len(said) == 8
+    assert not any("few" in text for text in said)
+    assert set(np.unique(run.worlds["few"])) == set(range(5))
+
+
+def test_a_number_that_is_set_has_no_date():
+    run = forecast.project(DATED, draws=64, as_of=2024.0, with_={"new": 7, "by": "b"})
+    assert (run.worlds["mixed"] == 7).all()
+    assert "reads_then" in run.answers
+
+
+@pytest.mark.parametrize(
+    ("stated", "says"),
+    [
+        ({"value": 1, "unit": "", "earlier": {"value": 2}}, "quantities.x.earlier: states what stood before a date"),
+        ({"value": 1, "unit": "", "published": "soon"}, "expected a date such as 2030-01-01, got 'soon'"),
+        ({"value": 1, "unit": "", "published": "2024-01-01", "earlier": {"wrong": [1]}}, "unknown key 'wrong'"),
+        ({"value": 1, "unit": "", "published": "2024-01-01", "earlier": 3}, "earlier: expected a table, got int"),
+        ({"draw": {"a": 0.5, "b": 0.5}, "published": "2024-01-01", "earlier": {"a": 0.5, "c": 0.5}}, "label 'c'"),
+        ({"draw": {"a": 0.5, "b": 0.5}, "published": "2024-01-01", "earlier": {"a": 0.5, "b": 0.4}}, "sum to 1"),
+    ],
+)
+def test_a_date_of_publication_that_says_nothing_is_one_sentence(stated, says):
+    with pytest.raises(forecast.errors.ForecastError, match=says):
+        forecast.project({"quantities": {"x": stated}, "questions": {"a": {"when": "x >= 1"}}})
+
+
+def test_of_a_mixture_a_member_that_was_published_later_is_not_taken():
+    from forecast import Input, MixtureSpec
+
+    with pytest.raises(forecast.errors.ForecastError, match="published"):
+        MixtureSpec(name="m", unit="", weights={"a/b": 1}, published={"a/b": "2024"}, reference="r")
+    with pytest.raises(forecast.errors.ForecastError, match="published"):
+        Input(name="x", unit="", distribution={"value": 1}, source="s", published="2024-13-01")
+    part = {"quantities": {"days": {"model": "capability/duration-pool"}}, "start": 2026, "until": 2027}
+    longest = {
+        as_of: float(forecast.project(part, draws=4096, as_of=as_of).worlds["days"].median())
+        for as_of in (None, 2026.0, 2024.0)
+    }
+    assert longest[None] == longest[2026.0]
+    assert longest[2024.0] < longest[2026.0]
+
+
+def test_nothing_that_was_published_later_moves_the_flagship_as_of_a_date(monkeypatch):
+    """Perturb every authored number that is younger than the vintage: not a bit of any world differs."""
+    from forecast.projection.plan import Plan
+
+    asked = {"draws": 32, "as_of": 2024.0, "until": 2027, "with_": {"variant": ["trends continue"]}}
+    before = forecast.project("model-capability", **asked, cache=None)
+    moved, known = [], Plan.known
+
+    def perturbed(self, node, published, now, earlier):
+        if published > "2024-01-01":
+            moved.append(node)
+            now = {"value": 0.123} if isinstance(now, dict) or hasattr(now, "items") else None
+        return known(self, node, published, now, earlier)
+
+    monkeypatch.setattr(Plan, "known", perturbed)
+    after = forecast.project("model-capability", **asked, cache=None)
+    assert len(set(moved)) >= 15
+    for name in before.worlds:
+        np.testing.assert_array_equal(before.worlds[name], after.worlds[name], err_msg=str(name))
+
+
 def test_nothing_is_left_out_without_a_date(scenario):
     run = forecast.project(scenario, draws=64)
     assert list(run.answers) == ["first", "second", "third"]

@@ -36,6 +36,9 @@ class Prior(StatedKind):
     distribution: Distribution
     unit: str
     qualifiers: Mapping[str, str] = field(default_factory=dict)
+    #: When the number was published, and its distribution before.
+    published: str = ""
+    earlier: Distribution | None = None
 
     @classmethod
     def told(cls, record: Mapping[str, Any]) -> bool:
@@ -45,9 +48,15 @@ class Prior(StatedKind):
     @classmethod
     def read(cls, reader: ScenarioReader, record: Mapping[str, Any], key: str, choices: Mapping[str, Any]) -> Prior:
         """Return a number with its distribution."""
-        numbers = {k: v for k, v in record.items() if k not in ("unit", "qualifiers")}
+        numbers = {k: v for k, v in record.items() if k not in ("unit", "qualifiers", "published", "earlier")}
         made = distribution(numbers, where=f"{reader.where}: {key}")
-        return cls(distribution=made, unit=reader.unit(record, key), qualifiers=reader.qualifiers(record, key))
+        published, earlier = reader.published(record, key), None
+        if "earlier" in record:
+            earlier = distribution(reader.mapping(record, "earlier", key), where=f"{reader.where}: {key}.earlier")
+        return cls(
+            distribution=made, unit=reader.unit(record, key), qualifiers=reader.qualifiers(record, key),
+            published=published, earlier=earlier,
+        )  # fmt: skip
 
     def node(self, scenario: Scenario, name: str, tables: Tables) -> Node:
         """Return the node, which needs nothing."""
@@ -60,4 +69,4 @@ class Prior(StatedKind):
 
     def lower(self, plan: Plan, node: Node, combination: Combination) -> int:
         """Return the quantiles of its uniforms."""
-        return plan.number(node.name, self.distribution)
+        return plan.number(node.name, plan.known(node.name, self.published, self.distribution, self.earlier))

@@ -43,6 +43,9 @@ class Regime(QuantityKind):
 
     labels: tuple[str, ...] = ()
     probabilities: tuple[float, ...]
+    #: When what the probabilities rest on was published, and the probabilities before.
+    published: str = ""
+    earlier: tuple[float, ...] | None = None
 
     def codes(self, u: Array) -> Array:
         """Turn uniforms in (0, 1) into the numbers of labels.
@@ -95,7 +98,8 @@ class Regime(QuantityKind):
             table := setting_values.parse_table(given, where, expected="probabilities such as {fast = 0.2, slow = 0.8}")
         ) is None:
             sure = self.code(given, where=where)
-            return replace(self, probabilities=tuple(float(code == sure) for code in range(len(self.labels))))
+            shares = tuple(float(code == sure) for code in range(len(self.labels)))
+            return replace(self, probabilities=shares, published="")
         shares = table["draw"] if set(table) == {"draw"} and isinstance(table["draw"], Mapping) else table
         for label in shares:
             self.code(label, where=where)
@@ -109,8 +113,16 @@ class Regime(QuantityKind):
     @classmethod
     def read(cls, reader: ScenarioReader, record: Mapping[str, Any], key: str, choices: Mapping[str, Any]) -> Regime:
         """Return the labels and their probabilities."""
-        reader.only(record, ("draw",), key)
-        return cls._of(reader, record["draw"], f"{key}.draw")
+        reader.only(record, ("draw", "published", "earlier"), key)
+        made = cls._of(reader, record["draw"], f"{key}.draw")
+        published, earlier = reader.published(record, key), None
+        if "earlier" in record:
+            stated = cls._of(reader, record["earlier"], f"{key}.earlier")
+            shares = dict(zip(stated.labels, stated.probabilities, strict=True))
+            for label in shares:
+                made.code(label, where=f"{reader.where}: {key}.earlier")
+            earlier = tuple(shares.get(label, 0.0) for label in made.labels)
+        return replace(made, published=published, earlier=earlier)
 
     @classmethod
     def _of(cls, reader: ScenarioReader, stated: object, at: str) -> Regime:
@@ -142,4 +154,6 @@ class Regime(QuantityKind):
 
     def lower(self, plan: Plan, node: Node, combination: Combination) -> int:
         """Return the number of a label a world."""
-        return plan.add("drawn", [plan.uniform(node.name)], self.codes, stated=self.probabilities, of=node.name)
+        shares = plan.known(node.name, self.published, self.probabilities, self.earlier)
+        drawn = replace(self, probabilities=shares)
+        return plan.add("drawn", [plan.uniform(node.name)], drawn.codes, stated=shares, of=node.name)

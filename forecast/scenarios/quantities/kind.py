@@ -7,7 +7,7 @@ say itself is what stands here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Array", "ModelKind", "Plan", "QuantityKind", "StatedKind", "stated_by_needs"]
 
 Array = NDArray[np.float64]
+T = TypeVar("T")
 
 
 class Plan(Protocol):
@@ -46,6 +47,10 @@ class Plan(Protocol):
 
     def uniform(self, node: str) -> int:
         """Return the uniforms in (0, 1) that belong to a name."""
+        ...
+
+    def known(self, node: str, published: str, now: T, earlier: T | None) -> T:
+        """Return what is stated, or what stood before where that is younger than the date of the run."""
         ...
 
     def number(self, node: str, numbers: Distribution) -> int:
