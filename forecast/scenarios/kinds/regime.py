@@ -98,8 +98,8 @@ class Regime(QuantityKind):
             table := setting_values.parse_table(given, where, expected="probabilities such as {fast = 0.2, slow = 0.8}")
         ) is None:
             sure = self.code(given, where=where)
-            shares = tuple(float(code == sure) for code in range(len(self.labels)))
-            return replace(self, probabilities=shares, published="")
+            certain = tuple(float(code == sure) for code in range(len(self.labels)))
+            return replace(self, probabilities=certain, published="")
         shares = table["draw"] if set(table) == {"draw"} and isinstance(table["draw"], Mapping) else table
         for label in shares:
             self.code(label, where=where)

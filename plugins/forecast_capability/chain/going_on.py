@@ -331,7 +331,7 @@ class _FittedAlgorithms(_FittedPath):
         helped = 10 ** np.clip(inputs["elasticity"][0] * middle, -MOST_RESEARCH, MOST_RESEARCH)
         found = np.cumsum(step * np.maximum(pace, LEAST_PACE) * moved * helped, axis=0)
         beta = np.where(world["beta"] > 0, world["beta"], 1.0)
-        return np.log1p(beta * np.log(10) * found) / (beta * np.log(10))
+        return np.asarray(np.log1p(beta * np.log(10) * found) / (beta * np.log(10)))
 
     def describe(self) -> Description:
         return self.said(

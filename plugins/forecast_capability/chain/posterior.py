@@ -177,7 +177,8 @@ class _StudentT:
 
     @staticmethod
     def of(mean: Array, spread: Array) -> _StudentT:
-        return _StudentT(mean=mean, root=np.linalg.cholesky(spread + 1e-6 * np.eye(len(mean))))
+        root = np.linalg.cholesky(spread + 1e-6 * np.eye(len(mean)))
+        return _StudentT(mean=mean, root=np.asarray(root, dtype=np.float64))
 
     def drawn(self, count: int, rng: np.random.Generator) -> Array:
         normal = rng.standard_normal((count, len(self.mean)))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -94,7 +95,7 @@ class Rows:
         """Return some of the rows."""
         return Rows(**{each.name: getattr(self, each.name)[which] for each in fields(self)})
 
-    @property
+    @cached_property
     def hash(self) -> str:
         """A hash of the contents, to twelve digits: what an estimate was made from."""
         digest = hashlib.sha256()

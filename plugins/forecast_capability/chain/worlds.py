@@ -137,7 +137,7 @@ class Estimates:
         """Return the draws of a form."""
         return _drawn(_From(form=form, now=self.now, hash=self.rows.hash, rows=self.rows))
 
-    def at(self, codes: Array, place: Array) -> dict[str, Array]:
+    def at(self, codes: NDArray[np.intp], place: Array) -> dict[str, Array]:
         """Return the draws of worlds that have these forms, by their codes, at these places among the draws of each."""
         rows = {int(code): codes == code for code in np.unique(codes)}
         drawn = {code: self.of(FORMS[code]).at(place[which]) for code, which in rows.items()}
