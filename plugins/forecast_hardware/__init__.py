@@ -40,6 +40,7 @@ _ASKED: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
         ("which GPU should I buy", "best GPU to buy", "best graphics card for money", "which card for deep learning"),
         {"USD": "budget"},
     ),
+    "rent-or-buy": (("should I rent or buy a GPU", "rent or buy", "cloud or own GPU", "when does buying a GPU pay"), {}),
     "gpu-cluster": (
         ("what does a training run cost to rent", "cost of FLOP", "cost of compute on rented GPUs"), {"FLOP": "work"},
     ),
@@ -127,6 +128,11 @@ def forecast_scenarios() -> Iterator[ScenarioSpec]:
         (
             "gpu-guide",
             "Which GPUs, new or used, do most work for the money, at what they cost now?",
+            "Dettmers 2023-01-30, Which GPU(s) to Get for Deep Learning; prices: table datasets/accelerator-prices",
+        ),
+        (
+            "rent-or-buy",
+            "After how many hours of work is a GPU cheaper to buy than to rent?",
             "Dettmers 2023-01-30, Which GPU(s) to Get for Deep Learning; prices: table datasets/accelerator-prices",
         ),
         (

@@ -7,6 +7,7 @@ import pytest
 
 import forecast
 import forecast_datasets
+from forecast import tables
 from forecast.tables import read
 
 PRICES = Path(forecast_datasets.__file__).parent / "accelerator-prices" / "accelerator-prices.csv"
@@ -47,3 +48,28 @@ def test_every_price_has_a_source_a_date_and_one_kind():
             assert row["date"]
             assert bool(row["price"]) is (row["kind"] == "purchase")
             assert bool(row["rent"]) is (row["kind"] != "purchase")
+
+
+def test_buying_has_paid_after_the_hours_in_which_rent_exceeds_electricity():
+    """By hand from the newest quotes: 37,500 USD new in 2026-02, a board of 3,000, rent of 2.69 USD/h in 2026-10."""
+    settings = {"device": ["h100-sxm5"], "rented_from": ["specialised"], "market": 1, "desktop": 500}
+    run = forecast.project("rent-or-buy", draws=16, with_=settings)
+    hours = (37_500 + 3_000 + 500) / (2.69 - 0.7 * 0.175)
+    assert run.answers["break_even"].headline.median == pytest.approx(hours, rel=1e-6)
+    years = run.answers["years"].headline.median
+    assert years == pytest.approx(hours / (0.15 * 24 * 365.25), rel=2e-3)
+    busier = forecast.project("rent-or-buy", draws=16, with_={**settings, "busy": 0.3})
+    assert busier.answers["years"].headline.median == pytest.approx(years / 2)
+    assert busier.answers["break_even"].headline.median == pytest.approx(hours, rel=1e-6)
+    resold = forecast.project("rent-or-buy", draws=16, with_={**settings, "resale": 0.5})
+    assert resold.answers["break_even"].headline.median == pytest.approx((18_750 + 3_500) / (2.69 - 0.1225), rel=1e-6)
+
+
+def test_every_rent_says_from_what_kind_of_cloud_it_is():
+    quotes = tables.to_columns("datasets/accelerator-prices")
+    rented = quotes.column("kind") != "purchase"
+    kinds = dict(zip(quotes.column("provider")[rented], quotes.column("channel")[rented], strict=True))
+    assert set(kinds.values()) == {"hyperscaler", "specialised", "marketplace"}
+    assert kinds["aws"] == "hyperscaler"
+    assert kinds["vast"] == "marketplace"
+    assert kinds["lambda"] == "specialised"
