@@ -156,6 +156,7 @@ def _links() -> Iterator[TrendSpec]:
             title=f"Bandwidth of {says}, one way",
             quantity="hardware.link_bandwidth",
             unit="GB/s",
+            keeps="frontier",  # of the newest generation: no family got slower
             shape="trends/pool",
             table="datasets/interconnects",
             x="date",
