@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from forecast.base.quantiles import DEFAULT_LEVEL, QUANTILES
 from forecast.base.streams import DRAWS_PER_BLOCK, Streams
 from forecast.conformance.law_checks import check_array, refuse, reject_writes
-from forecast.contract.registry import Record
+from forecast.contract.registry import Record, get_registry
 from forecast.errors import FitError
 from forecast.models import FittedShape, Shape, shape
 
@@ -162,6 +162,17 @@ def _check_declared_constraints(record: Record) -> None:
         raise refuse(record, "anchored, it falls")
 
 
+def _check_members(record: Record, within: tuple[str, ...] = ()) -> None:
+    """The shapes that it says it pools are there, and none of them pools it in turn."""
+    spec: Any = record.spec
+    path = (*within, record.full_name)
+    for name in (*spec.members, *spec.record_members):
+        member = get_registry().find("shape", name, where=f"shape '{record.full_name}': members")
+        if member.full_name in path:
+            raise refuse(record, f"members: the pool contains itself: {' → '.join((*path, member.full_name))}")
+        _check_members(member, path)
+
+
 #: (label, check).
 SHAPE_CHECKS: tuple[tuple[str, Callable[[Record], None]], ...] = (
     ("fits, and same seed, same draws", _check_reproducible),
@@ -169,4 +180,5 @@ SHAPE_CHECKS: tuple[tuple[str, Callable[[Record], None]], ...] = (
     ("reads its series", _check_depends_on_data),
     ("recovers what it simulates", _check_calibration),
     ("keeps what it declares, and a record", _check_declared_constraints),
+    ("pools shapes that are there", _check_members),
 )

@@ -155,9 +155,9 @@ def flag_field(default: bool, says: str = "True or False") -> Any:
     return checked_field(lambda v: isinstance(v, bool), says, default=default)
 
 
-def text_tuple_field(what: str) -> Any:
-    """Declare a field that holds a tuple of text, by default none."""
-    return checked_field(tuple_of(is_text), f"a tuple of {what}", default=())
+def text_tuple_field(what: str, *, names: str = "") -> Any:
+    """Declare a field that holds a tuple of text, by default none; `names` is as in `checked_field`."""
+    return checked_field(tuple_of(is_text), f"a tuple of {what}", names=names, default=())
 
 
 def mapping_field(of: Callable[[object], bool], what: str, *, names: str = "") -> Any:

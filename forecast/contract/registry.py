@@ -543,7 +543,10 @@ class Registry:
             if isinstance(stated, str):
                 meant = self.at_home(kind, stated, plugin)
             elif isinstance(stated, tuple):
-                meant = tuple(self._with_own_references(each, plugin) for each in stated)
+                meant = tuple(
+                    self.at_home(kind, each, plugin) if kind else self._with_own_references(each, plugin)
+                    for each in stated
+                )
             elif kind == "fact":
                 parts = ((key, *text.rpartition(".")) for key, text in stated.items())
                 meant = {key: f"{self.at_home('model', of, plugin)}{dot}{fact}" for key, of, dot, fact in parts}

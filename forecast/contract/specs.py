@@ -195,6 +195,10 @@ class ShapeSpec(Spec):
     keeps : {"", "frontier", "positive"}
         What every trend of this shape keeps, whatever its series says.
     target : str
+    members : tuple of str
+        The shapes that it pools, by full name: those that stand beside it where a question shows what it is made of.
+    record_members : tuple of str
+        Further ones that it pools in rows that keep their best so far.
     record : str
         Path of a CSV file that says how forecasts with it have done; see `forecast.models.shapes.track_record`.
     crossings : str
@@ -205,6 +209,8 @@ class ShapeSpec(Spec):
 
     target: str = text_field()
     keeps: str = checked_field(_is_constraint_name, f"one of {', '.join(KEEPS)}, or nothing", default="")
+    members: tuple[str, ...] = text_tuple_field("shapes", names="shape")
+    record_members: tuple[str, ...] = text_tuple_field("shapes", names="shape")
     record: str = text_field(default="")
     crossings: str = text_field(default="")
 

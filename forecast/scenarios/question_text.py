@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from forecast.base.dates import decimal_year
 from forecast.contract.registry import Record, get_registry
-from forecast.contract.specs import QuantitySpec, RivalForecast, TrendSpec
+from forecast.contract.specs import QuantitySpec, RivalForecast, ShapeSpec, TrendSpec
 from forecast.errors import EmptyDataError, UnknownNameError, UsageError, printable
 from forecast.formula import SCENARIO_FUNCTIONS, TIME_NAMES, Comparison, Name, Node, parse_expression
 from forecast.formula.reader import RESERVED_NAMES
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "QUESTION_NAME",
-    "RIVAL_SHAPES",
     "at_dates",
     "every_shape",
     "in_words",
@@ -48,8 +47,8 @@ __all__ = [
 
 #: What the question is called in its scenario.
 QUESTION_NAME = "question"
-#: Shapes of trends that stand beside a series' own, as rivals without weight.
-RIVAL_SHAPES = ("exponential", "changepoint", "damped-trend")
+#: The shape of a column of a file; it stands beside a series' own where that pools none.
+DEFAULT_SHAPE = "trends/pool"
 #: Where nothing else is said: dates of values, and the last date of what is waited for.
 DEFAULT_DATES, DEFAULT_UNTIL = (2030, 2040), 2050
 #: Of what is waited for: it begins soon after the newest observation, so that what this meets is so already.
@@ -57,13 +56,12 @@ DEFAULT_STEP = "1/4"
 MAX_QUESTION_CHARACTERS = 1000
 #: A date within this share of a step of one is at it.
 _ROUNDING = Fraction(1, 10**6)
-#: What shapes are called for people.
+#: What shapes are called for people; others by their names, with blanks.
 _SHAPES = {
     "pool": "ensemble",
     "pooled": "mixture of shapes",
-    "random-walk": "random walk",
-    "local-linear": "local linear",
-    "damped-trend": "damped trend",
+    "pool-at-least": "ensemble, at least",
+    "walk-at-least": "random walk, at least",
 }
 
 #: A file before a column of it: a path with an ending, or one in quotes.
@@ -102,7 +100,7 @@ def read_question(
     *,
     at: Sequence[float | str] = (),
     until: float | None = None,
-    shapes: Sequence[str] = RIVAL_SHAPES,
+    shapes: Sequence[str] | None = None,
     series: Mapping[str, Any] | None = None,
     rival: str = "",
 ) -> Scenario:
@@ -117,7 +115,8 @@ def read_question(
     until : float, optional
         The last date; 2050 where a comparison is waited for.
     shapes : sequence of str
-        Shapes that stand beside that of a trend as rivals.
+        Full names of shapes that stand beside that of a trend as rivals. Default: those that it pools, all of them; the
+        ensemble beside a shape that pools none.
     series : mapping, optional
         What a column of a file is read with, as a scenario has it: ``x``, ``where``, ``reading``, ``scale``, ``floor``
         and ``ceiling``.
@@ -234,11 +233,11 @@ def rival_line(text: str) -> str:
 
 
 def every_shape() -> tuple[str, ...]:
-    """Return the shapes whose forecasts of other series have a record."""
+    """Return the shapes whose forecasts of other series have a record, by full name."""
     from forecast.models.shapes.track_record import of_shape
 
     named = (name for name in get_registry().names("shape") if name.startswith("trends/"))
-    return tuple(name.partition("/")[2] for name in named if of_shape(name))
+    return tuple(name for name in named if of_shape(name))
 
 
 def at_dates(scenario: Scenario, at: Sequence[float | str]) -> Scenario:
@@ -290,7 +289,7 @@ def _date_list(at: Sequence[float | str] | float | str) -> list[float | str]:
 class _Names:
     """The names of a question: what each is, as a scenario has it."""
 
-    def __init__(self, shapes: Sequence[str], series: Mapping[str, Any], rival: str = "") -> None:
+    def __init__(self, shapes: Sequence[str] | None, series: Mapping[str, Any], rival: str = "") -> None:
         self.shapes, self.series, self.rival = shapes, dict(series), rival
         self.world: dict[str, QuantitySpec] = {}  # quantities of the world, by full name
         self.rival_used = False  # one stands in place of the house's forecast
@@ -440,22 +439,19 @@ class _Names:
             self.labels[f"{alias}.{quantity}"] = title
         return f"{alias}.{quantity}"
 
-    def shaped(self, series: str = "") -> dict[str, str]:
+    def shaped(self, series: str = "", *, is_record: bool = False) -> dict[str, str]:
         """Return the shape of a series, beside its rivals without weight; series of one shape share the choice."""
-        from forecast.models.model_lookup import find_model
-
-        own = find_model(series).shape if series else "trends/pool"
-        plugin, slash, short = own.partition("/")
-        if slash and plugin != "trends":
-            return {"shape": own}
-        values = [short or own, *(each for each in self.shapes if each != short)]
+        own, members = _shape_and_members(series, is_record=is_record)
+        names = dict.fromkeys([own, *(members if self.shapes is None else self.shapes)])
+        plugins = {name.rpartition("/")[0] for name in names} - {""}
+        values = [name.rpartition("/")[2] for name in names]
         alike = (choice for choice, stated in self.choices.items() if stated["values"] == values)
         choice = next(alike, "shape" if not self.choices else f"shape_{len(self.choices) + 1}")
-        self.labels |= {each: _SHAPES[each] for each in values if each in _SHAPES}
+        self.labels |= {each: words for each in values if (words := _SHAPES.get(each, each.replace("-", " "))) != each}
         if choice != "shape":
             self.labels[choice] = f"shape of {series.partition('/')[2] or 'the column'}"
         self.choices[choice] = {"values": values, "kind": "rival", "weights": [1, *[0] * (len(values) - 1)]}
-        return {"shape": f"trends/{{{choice}}}"}
+        return {"shape": f"{plugins.pop()}/{{{choice}}}" if len(plugins) == 1 else f"{{{choice}}}"}
 
     def columns(self, path: str) -> Columns:
         """Return the columns of a file, read as was asked for."""
@@ -469,6 +465,7 @@ class _Names:
 
     def column(self, path: str, column: str, columns: Columns) -> str:
         """Return what stands in the formula for a column of a file."""
+        from forecast.models.shapes.frontiers import record_sign
         from forecast.tables.same_place import reduce_places
 
         folder = Path(path).parent
@@ -482,7 +479,7 @@ class _Names:
         times, label, reducing = rows.years(x), rows.label, str(self.series.get("reading", {}).get("reduce", ""))
         if not rows.rows:
             raise EmptyDataError(f"{label}: no row has both '{printable(x, 60)}' and '{printable(column, 60)}'")
-        reduce_places(times, rows.numeric(column), reducing, label, columns=rows, names=(x, column), by=False)
+        places = reduce_places(times, rows.numeric(column), reducing, label, columns=rows, names=(x, column), by=False)
         percent = columns.kind(column) == "percent"
         self.last_rows.append(float(times.max()))
         self.quantities[mine] = {
@@ -493,11 +490,24 @@ class _Names:
             "unit": "percent" if percent else columns.units.get(column, ""),
             **{key: self.series[key] for key in ("where", "reading") if self.series.get(key)},
             **self.bounds,
-            **self.shaped(),
+            **self.shaped(is_record=record_sign(*places[:2]) != 0),
         }
         self.labels[mine] = column
         self.moving = True
         return mine
+
+
+def _shape_and_members(series: str, *, is_record: bool) -> tuple[str, list[str]]:
+    """Return the shape of a series, or of a column, and what that pools; the ensemble where it pools none."""
+    from forecast.models.model_lookup import POOLED_SHAPE, find_model
+
+    found = find_model(series) if series else None
+    if found is not None and found.shape == POOLED_SHAPE:
+        return POOLED_SHAPE, [member.shape for member, _ in found.members()]
+    record = get_registry().find("shape", DEFAULT_SHAPE if found is None else found.shape)
+    assert isinstance(record.spec, ShapeSpec)
+    members = [*record.spec.members, *(record.spec.record_members if is_record else ())]
+    return record.full_name, members or [DEFAULT_SHAPE]
 
 
 def _limits_of(spec: QuantitySpec) -> dict[str, str]:

@@ -27,6 +27,8 @@ def _lasting() -> Iterator[ShapeSpec]:
         name="pool",
         title="Several shapes together, as wide as the record of other series asks for",
         target="forecast_trends.pool.shape:Pool",
+        members=("trends/local-linear", "trends/damped-trend", "trends/changepoint", "trends/recent-line"),
+        record_members=("trends/steps",),
         reference="Lichtendahl, K. C., Grushka-Cockayne, Y. & Winkler, R. L. (2013), Is it better to average "
         "probabilities or quantiles?, Management Science 59(7), 1594-1611; the weights are ours, from rolling origins",
     )
@@ -35,6 +37,13 @@ def _lasting() -> Iterator[ShapeSpec]:
         title="A straight line in log value over time",
         target="forecast_trends.lines.exponential:Exponential",
         reference="Moore, G. E. (1965), Cramming more components onto integrated circuits, Electronics 38(8)",
+    )
+    yield ShapeSpec(
+        name="recent-line",
+        title="A line through the latest points, whose growth dies away",
+        target="forecast_trends.lines.recent_line:RecentLine",
+        reference="Gardner, E. S. & McKenzie, E. (1985), Forecasting trends in time series, Management Science 31(10), "
+        "1237-1246; that five points count, and growth dies away over half the span, is ours, from rolling origins",
     )
     yield ShapeSpec(
         name="changepoint",

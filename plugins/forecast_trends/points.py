@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +21,7 @@ Array = NDArray[np.float64]
 __all__ = [
     "LARGEST",
     "Path",
+    "cached_fit",
     "checked_average",
     "growth_facts",
     "is_numeric_option",
@@ -64,6 +67,26 @@ class Path:
     def within(self, time: Array) -> Array:
         """Return the log value at dates inside the series: straight between its points."""
         return np.interp(time, self.time, self.y)
+
+
+def cached_fit(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """Make the method `fit` of a shape keep its last results, by the options of the shape and what it is given.
+
+    The pool, those of its members that stand beside it, several scenarios, and every variant of one ask for the same.
+    """
+
+    @functools.lru_cache(maxsize=64)
+    def fitted(kind: type, options: tuple[Any, ...], times: bytes, values: bytes, *, frontier: bool, seed: int) -> Any:
+        shape = object.__new__(kind)
+        vars(shape).update(options)
+        return fit(shape, np.frombuffer(times), np.frombuffer(values), frontier=frontier, seed=seed)
+
+    @functools.wraps(fit)
+    def once(self: Any, time: Array, value: Array, *, frontier: bool = False, seed: int = 0) -> Any:
+        cells = (np.asarray(each, dtype=float).tobytes() for each in (time, value))
+        return fitted(type(self), tuple(vars(self).items()), *cells, frontier=frontier, seed=seed)
+
+    return once
 
 
 def is_numeric_option(value: object) -> bool:

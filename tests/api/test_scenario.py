@@ -37,7 +37,7 @@ def test_given_swap_sweep_and_what_if_of_a_scenario(parity):
     fixed = parity.with_(brain=1e30)
     assert_bitwise(fixed.run["projection"]["machine"].values, parity.run["projection"]["machine"].values)
     assert fixed.by_choice["never"].dims == ("metric", "trend")
-    assert float(fixed.by_choice["never"].max()) > float(parity.by_choice["never"].max())
+    assert float(fixed.by_choice["never"].mean()) > float(parity.by_choice["never"].mean())
     assert fixed.never > parity.never
     slower = parity.what_if("machine", growth="0.5*", since=2026)
     later, sooner = (each.by_choice["quantiles"].sel({**at, "quantile": 0.5}) for each in (slower, parity))

@@ -50,7 +50,7 @@ def test_a_level_to_be_reached_asks_when(said):
     assert found["answer"]["kind"] == "when"
     assert found["answer"]["asks"] == "training_compute >= 1e29 FLOP"
     assert found["headline"].startswith("Training compute of the largest run so far reaches 1e29 FLOP")
-    assert {row["choices"]["shape"] for row in found["questions"] if row["choices"]} >= {"pool", "exponential"}
+    assert {row["choices"]["shape"] for row in found["questions"] if row["choices"]} >= {"pool", "changepoint"}
 
 
 def test_money_times_what_it_buys_is_compute(said):
@@ -95,7 +95,7 @@ def test_python_asks_the_same(said):
     answer = forecast.ask("capability/training-compute >= 1e29 FLOP", draws=128)
     found = result_of(said, "capability/training-compute >= 1e29 FLOP")
     assert answer.to_dict()["result"]["answer"] == found["answer"]
-    assert answer.with_(shape="exponential").never <= answer.never + 1e-9
+    assert answer.with_(shape="changepoint").never <= answer.never + 1e-9
     assert "training_compute" in answer.scenario.to_toml()
 
 
@@ -106,7 +106,7 @@ def test_a_question_in_one_line_stands_alone(beside):
 
 
 def test_what_is_asked_can_be_changed_saved_and_drawn(said, here):
-    asked = ("capability/training-compute", "--at", "2030", *FEW, "--set", "shape=exponential")
+    asked = ("capability/training-compute", "--at", "2030", *FEW, "--set", "shape=changepoint")
     out = said("ask", *asked, "--out", "a.nc", "--plot", "a.svg", "--report", "a.html", "--lever-draws", "0")
     assert out.code == 0, out.err
     assert {path.name for path in here.iterdir()} >= {"a.nc", "a.svg", "a.html"}

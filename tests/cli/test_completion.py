@@ -58,7 +58,18 @@ def offered(monkeypatch: pytest.MonkeyPatch, said: Callable[..., Said]) -> Calla
         ),
         (
             "forecast run brain-parity --set tre",
-            ["trend=pool", "trend=exponential", "trend=changepoint", "trend=random-walk"],
+            [
+                f"trend={each}"
+                for each in (
+                    "pool",
+                    "local-linear",
+                    "damped-trend",
+                    "changepoint",
+                    "recent-line",
+                    "exponential",
+                    "random-walk",
+                )
+            ],
         ),
         ("forecast run brain-parity --set mach", ["machine="]),
         ("forecast run brain-parity --unt", ["--until"]),

@@ -74,7 +74,9 @@ def test_all_values_of_a_choice_in_a_process_of_its_own():
     assert (done.returncode, done.stderr) == (0, "")
     pooled = json_of(done.stdout)["result"]["pooled"]
     assert [(row["choices"]["trend"], row["choices"]["machine.growth"]) for row in pooled] == [
-        (trend, growth) for trend in ("pool", "exponential", "changepoint", "random-walk") for growth in ("0.2", "0.4")
+        (trend, growth)
+        for trend in forecast.scenario("brain-parity").stated["choices"]["trend"]["values"]
+        for growth in ("0.2", "0.4")
     ]
     assert all(set(row["weights"]) == {"estimate"} for row in pooled)
 

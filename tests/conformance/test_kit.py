@@ -338,6 +338,26 @@ def test_a_table_has_schema_licence_source_and_hash(fake_plugins, change, says):
         assert all(says in message for message in found.values())
 
 
+@pytest.mark.parametrize(
+    ("members", "says"),
+    [
+        ({"pool": ("trends/nothing",)}, "shape 'kit/pool': members: unknown shape 'trends/nothing'"),
+        ({"pool": ("kit/pool",)}, "members: the pool contains itself: kit/pool → kit/pool"),
+        ({"pool": ("kit/other",), "other": ("kit/pool",)}, "itself: kit/pool → kit/other → kit/pool"),
+        ({"pool": ("kit/other", "trends/pool"), "other": ("trends/steps",)}, ""),
+    ],
+)
+def test_a_pool_names_members_that_are_there_and_not_itself(fake_plugins, members, says):
+    specs = "".join(
+        f"    yield ShapeSpec(name={name!r}, target='forecast_trends.lines.exponential:Exponential', reference='r', "
+        f"members={named!r})\n"
+        for name, named in members.items()
+    )
+    fake_plugins.add("kit", f"from forecast import ShapeSpec, hookimpl\n@hookimpl\ndef forecast_shapes():\n{specs}")
+    assert says in failures("kit").get("shape pool: pools shapes that are there", "")
+    assert bool(says) == bool(failures("kit"))
+
+
 def test_a_shape_that_is_none_and_code_that_does_not_load_are_caught(fake_plugins):
     source = """
 from forecast import CommandSpec, ReaderSpec, ScoreSpec, ShapeSpec, hookimpl

@@ -13,7 +13,9 @@ from forecast.streams import Streams
 from toolkit import json_of, shared_main as main, spawn
 
 PRECISIONS = ["fp32", "fp16", "fp8"]
-SHAPES = ["pool", "exponential", "changepoint", "logistic", "gompertz", "local-linear", "random-walk", "pooled"]
+MEMBERS = ["local-linear", "damped-trend", "changepoint", "recent-line"]
+OTHERS = ["exponential", "logistic", "gompertz", "random-walk", "pooled"]
+SHAPES = ["pool", *MEMBERS, *OTHERS]
 
 
 @pytest.fixture(scope="module")

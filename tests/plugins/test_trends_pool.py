@@ -9,9 +9,10 @@ import forecast
 from forecast.evaluation.rolling_origin import backtest, benchmark_models, score_rows
 from forecast.models import shape
 from forecast.streams import Streams
+from forecast_trends.lines.recent_line import recent
 from forecast_trends.pool import make, pool_record
 from forecast_trends.pool.pool_record import Calibration, calibration, families, family_of
-from forecast_trends.pool.shape import Pool, recent
+from forecast_trends.pool.shape import Pool
 
 T = np.arange(1990.0, 2015.0)
 RNG = np.random.default_rng(5)

@@ -72,12 +72,12 @@ def test_the_rows_are_part_of_the_hash_of_their_table(rows, capsys):
 
 def test_an_answer_is_changed_and_loaded_with_its_rows(rows, tmp_path):
     answer = forecast.ask("capability/training-compute >= 1e29 FLOP", draws=64, data=rows(RUN))
-    assert answer.with_(shape="exponential").already == 1
+    assert answer.with_(shape="changepoint").already == 1
     forecast.save(answer, tmp_path / "x.nc")
     loaded = forecast.load(tmp_path / "x.nc")
     assert loaded.already == 1
     with pytest.warns(UserWarning, match="the data have changed since the file was saved: datasets/training-runs-2026"):
-        assert loaded.with_(shape="exponential").already == 0
+        assert loaded.with_(shape="changepoint").already == 0
 
 
 def test_other_quantities_draw_what_they_drew(rows):

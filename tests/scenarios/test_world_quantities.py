@@ -31,7 +31,8 @@ def values(text, **options):
         ("largest-run", "model-capability.run"),
         ("horizon-50", "model-capability.horizon"),
         ("run-power", "model-capability.power"),
-        ("fab-cost", "hardware/fab-cost"),  # a model of the same name is asked by its full name
+        # a model of the same name is asked by its full name; the ceiling is the quantity's alone
+        ("fab-cost", "min(hardware/fab-cost, 1.1e14 USD)"),
         ("brain-compute", "brain/pooled"),
     ],
 )

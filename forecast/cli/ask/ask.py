@@ -68,7 +68,6 @@ def ask(
     from forecast.cli.fit.fit_arguments import parse_conditions
     from forecast.scenarios.question_text import (
         QUESTION_NAME,
-        RIVAL_SHAPES,
         every_shape,
         in_words,
         read_question,
@@ -90,7 +89,7 @@ def ask(
     reading |= {"reduce": rule} if rule else {}
     series = {"x": x, "where": parse_conditions(where), "reading": {k: _one_text(v) for k, v in reading.items()}}
     series |= bounds
-    shapes = every_shape() if compare else RIVAL_SHAPES
+    shapes = every_shape() if compare else None
     scenario = read_question(text, at=at, until=options["until"], shapes=shapes, series=series, rival=rival)
     of, until = world_quantity(text), options["until"] or scenario.until
     at = at or scenario.stated["questions"][QUESTION_NAME].get("dates", ())  # of which the answer is told, too

@@ -10,7 +10,7 @@ from forecast_trends.autoregression import NEGLIGIBLE, Mixture, Regressions
 from forecast_trends.evidence import autocorrelation, first_of_each_record, log_series
 from forecast_trends.lines.exponential import line_facts, spacing, straight
 from forecast_trends.lines.line import FittedLine, design, regressed_lines
-from forecast_trends.points import said_growth
+from forecast_trends.points import cached_fit, said_growth
 
 Array = NDArray[np.float64]
 
@@ -41,6 +41,7 @@ class Changepoint(Shape):
     def __init__(self, level: float = 0.05, simulations: int = 999, segment: int = 4) -> None:
         self.level, self.simulations, self.segment = level, simulations, segment
 
+    @cached_fit
     def fit(self, time: Array, value: Array, *, frontier: bool = False, seed: int = 0) -> FittedShape:
         """Search the break, test it, and weigh the dates it may have."""
         time, y = log_series(time, value, frontier=frontier)

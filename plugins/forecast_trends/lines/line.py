@@ -128,8 +128,13 @@ class FittedLine(FittedShape):
         variances = variances + np.einsum("tcj,tcj->tc", turned, turned)
         return StudentMixture(centres=centres, widths=np.sqrt(variances), dof=mixed.dof, weights=mixed.weights)
 
+    def _straightened(self, time: Array) -> Array:
+        """Return the dates at which a straight line has what this one has at these: the same, where growth lasts."""
+        return np.asarray(time, dtype=float)
+
     def _columns(self, time: Array) -> Array:
         """Return what each coefficient is multiplied by, (date, component, coefficient)."""
+        time = self._straightened(time)
         if self.breaks is None:
             return np.broadcast_to(design(time, self.origin, None)[:, None], (len(time), len(self.lines.weights), 2))
         return np.moveaxis(design(time, self.origin, self.breaks[self.lines.design]), 0, 1)
@@ -142,7 +147,7 @@ class FittedLine(FittedShape):
 
     def log_level(self, time: Array, parameters: Mapping[str, Array]) -> Array:
         """Return the lines of these parameters."""
-        level = parameters["log_level"] + parameters["growth"] * (time[:, None] - self.origin)
+        level = parameters["log_level"] + parameters["growth"] * (self._straightened(time)[:, None] - self.origin)
         if "break" in parameters:
             level = level + parameters["growth_change"] * np.maximum(0.0, time[:, None] - parameters["break"])
         return np.asarray(level)
@@ -165,7 +170,7 @@ class FittedLine(FittedShape):
 
     def central(self, time: Array) -> Array:
         """Return the central line."""
-        return np.exp(design(np.asarray(time, dtype=float), self.origin, self.central_break) @ self.central_line)
+        return np.exp(design(self._straightened(time), self.origin, self.central_break) @ self.central_line)
 
     def anchored(self, time: Array, record: Array) -> FittedShape:
         """Return the same from the last record on, which comes back to the line as its residuals do."""

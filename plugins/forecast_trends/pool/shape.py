@@ -16,7 +16,8 @@ from forecast_trends.evidence import log_series
 from forecast_trends.limits.steps import FittedSteps
 from forecast_trends.lines.changepoint import Changepoint
 from forecast_trends.lines.line import FittedLine
-from forecast_trends.points import LARGEST, growth_facts, said_growth
+from forecast_trends.lines.recent_line import DAMPING_SPANS, INDEPENDENT_POINTS, Recent, recent
+from forecast_trends.points import LARGEST, cached_fit, growth_facts, said_growth
 from forecast_trends.pool.pool_record import Calibration, calibration, family_of
 from forecast_trends.walks.damped import DampedTrend
 from forecast_trends.walks.local_linear import LocalLinear
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-__all__ = ["Pool", "Recent", "recent"]
+__all__ = ["Pool"]
 
 #: Share of the recent line in the middle of the pool where it is certain; the shapes share the rest.
 _RECENT = 0.75
@@ -36,8 +37,6 @@ _RECENT = 0.75
 _STEPS_SHARE = 0.5
 #: The 95 % quantile of a standard normal.
 _HALF = 1.6448536269514722
-#: The latest points that the line must rest on, as independent ones.
-_POINTS = 5
 #: Spans ahead at which the line is compared with the shapes; later the last holds.
 _AHEAD = (0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)
 #: Years ahead that hindcasts reach; beyond them nothing tells that growth goes on dying away.
@@ -54,64 +53,6 @@ _USUAL_REACH, _USUAL_POINTS, _LEAST_REACH = 0.2, 20.0, 0.05
 _VALUES, _GRIDS = 2048, 8
 #: A range of log levels, over their size, that is rounding.
 _CERTAIN = 1e-12
-#: Shortest half-life of a point's weight, and the time in which growth dies away, as shares of the span.
-_HALF_LIFE, _DAMPING = 0.03, 0.5
-
-
-@dataclass(frozen=True)
-class Recent:
-    """A line in log value through the latest points, whose growth dies away.
-
-    Parameters
-    ----------
-    last, level, growth : float
-        The last date, log level and growth a year there.
-    lasting : float
-        Years: growth falls by the factor e in so many.
-    covariance : ndarray
-        Of level and growth.
-    """
-
-    last: float
-    level: float
-    growth: float
-    lasting: float
-    covariance: Array
-
-    def at(self, time: Array) -> Array:
-        """Return the log level at later dates."""
-        return self.level + self.growth * self.carried(time)
-
-    def variance(self, time: Array) -> Array:
-        """Return how uncertain the log level of the line is at later dates."""
-        (level, both), (_, growth) = self.covariance
-        ahead = self.carried(time)
-        return level + 2 * both * ahead + growth * ahead**2
-
-    def carried(self, time: Array) -> Array:
-        """Return the years ahead, as growth that dies away counts them."""
-        ahead = np.maximum(np.asarray(time, dtype=float) - self.last, 0.0)
-        return np.asarray(-self.lasting * np.expm1(-ahead / self.lasting))
-
-
-def recent(time: Array, y: Array) -> Recent:
-    """Fit the line: weights halve so fast that five independent points are left (or four fifths of what there is)."""
-    last, span = float(time[-1]), float(time[-1] - time[0])
-    age, life = last - time, _HALF_LIFE * span
-    wanted_points = min(_POINTS, 0.8 * len(time))
-    while True:
-        weight = 0.5 ** (age / life)
-        points = weight.sum() ** 2 / np.sum(weight**2)
-        if points >= wanted_points:
-            break
-        life *= 1.15
-    x = np.stack([np.ones_like(age), -age], axis=1)
-    inverse = np.linalg.inv(x.T @ (weight[:, None] * x))
-    line = inverse @ (x.T @ (weight * y))
-    scatter = weight @ (y - x @ line) ** 2 / weight.sum() * points / max(points - 2, 0.5)
-    covariance = scatter * inverse @ (x.T @ (weight[:, None] ** 2 * x)) @ inverse
-    level, growth = (float(value) for value in line)
-    return Recent(last=last, level=level, growth=growth, lasting=_DAMPING * span, covariance=covariance)
 
 
 class Pool(Shape):
@@ -159,29 +100,21 @@ class Pool(Shape):
         """Return the pool that leaves out the record of this series' family."""
         return self if self.family else Pool(family=family_of(series), calibrated=self.calibrated)
 
+    @cached_fit
     def fit(self, time: Array, value: Array, *, frontier: bool = False, seed: int = 0) -> FittedShape:
         """Fit every shape that the series is long enough for, and look up the record."""
-        # several scenarios, and every variant of one, ask for the same series
-        cells = (np.asarray(each, dtype=float).tobytes() for each in (time, value))
-        return _fit(self.family, self.calibrated, *cells, frontier=frontier, seed=seed)
-
-
-@functools.lru_cache(maxsize=64)
-def _fit(family: str, calibrated: bool, times: bytes, values: bytes, *, frontier: bool, seed: int) -> FittedPool:
-
-    time, value = (np.frombuffer(cells, dtype=float) for cells in (times, values))
-    when, y = log_series(time, value, frontier=frontier)
-    fitted: dict[str, FittedStates | FittedLine] = {}
-    for name, shape in (
-        ("local-linear", LocalLinear()), ("damped-trend", DampedTrend()), ("changepoint", Changepoint()),
-    ):  # fmt: skip
-        try:
-            fitted[name] = shape.fit(time, value, frontier=frontier, seed=seed)
-        except FitError:
-            if name == "changepoint":  # three points are enough for a straight line
-                raise
-    told = calibration(family, before=float(when[-1])) if calibrated else Calibration(factor=1.0)
-    return FittedPool(fitted=fitted, line=recent(when, y), told=told, points=len(y), frontier=frontier)
+        when, y = log_series(time, value, frontier=frontier)
+        fitted: dict[str, FittedStates | FittedLine] = {}
+        for name, shape in (
+            ("local-linear", LocalLinear()), ("damped-trend", DampedTrend()), ("changepoint", Changepoint()),
+        ):  # fmt: skip
+            try:
+                fitted[name] = shape.fit(time, value, frontier=frontier, seed=seed)
+            except FitError:
+                if name == "changepoint":  # three points are enough for a straight line
+                    raise
+        told = calibration(self.family, before=float(when[-1])) if self.calibrated else Calibration(factor=1.0)
+        return FittedPool(fitted=fitted, line=recent(when, y), told=told, points=len(y), frontier=frontier)
 
 
 def _spread(ordered: Array) -> Array:
@@ -286,8 +219,8 @@ class FittedPool(FittedShape):
         growth does.
         """
         ahead = np.maximum(np.asarray(time, dtype=float) - self.line.last, 0.0)
-        reach = np.maximum(ahead * _DAMPING / self.line.lasting, _LEAST_REACH) / _USUAL_REACH
-        width = reach**_REACH_POWER * (max(self.points, _POINTS) / _USUAL_POINTS) ** _POINTS_POWER
+        reach = np.maximum(ahead * DAMPING_SPANS / self.line.lasting, _LEAST_REACH) / _USUAL_REACH
+        width = reach**_REACH_POWER * (max(self.points, INDEPENDENT_POINTS) / _USUAL_POINTS) ** _POINTS_POWER
         width = width * (_FRONTIER if self.frontier else 1.0)
         return np.asarray(1.0 + (width - 1.0) * np.minimum(1.0, _TESTED / np.maximum(ahead, _TESTED)))
 
@@ -309,7 +242,7 @@ class FittedPool(FittedShape):
     @functools.cached_property
     def _shares(self) -> tuple[Array, Array]:
         """Dates ahead, and the share of the line at each: the same for draws of the level and of observations."""
-        time = self.line.last + self.line.lasting / _DAMPING * np.array(_AHEAD)
+        time = self.line.last + self.line.lasting / DAMPING_SPANS * np.array(_AHEAD)
         each = [_spread(shape.marginals(time, observed=True).ordered(_VALUES)) for shape in self.fitted.values()]
         spread = np.exp(np.mean(np.log(np.maximum(each, 1e-12)), axis=0)) ** 2
         return time, _RECENT * spread / (spread + self.line.variance(time) + 1e-24)

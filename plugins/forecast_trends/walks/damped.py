@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from forecast.models import Description, FittedShape, Shape
 from forecast.streams import Streams
-from forecast_trends.points import LARGEST, Path, checked_average, path, said_growth
+from forecast_trends.points import LARGEST, Path, cached_fit, checked_average, path, said_growth
 from forecast_trends.walks.filtering import StateSpaces, settled
 from forecast_trends.walks.states import FittedStates, Point, cells, maximise, weigh
 
@@ -49,6 +49,7 @@ class DampedTrend(Shape):
     def __init__(self, average: float = 0.0) -> None:
         self.average = checked_average(average)
 
+    @cached_fit
     def fit(self, time: Array, value: Array, *, frontier: bool = False, seed: int = 0) -> FittedShape:
         """Weigh the smoothing parameters."""
         seen = path(time, value, frontier=frontier, least=6, what="a damped trend", average=self.average)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.models import Description, FittedShape, Shape
-from forecast_trends.points import Path, checked_average, path, said_growth
+from forecast_trends.points import Path, cached_fit, checked_average, path, said_growth
 from forecast_trends.walks.filtering import StateSpaces
 from forecast_trends.walks.states import FittedStates, Point, cells, maximise, weigh
 
@@ -44,6 +44,7 @@ class LocalLinear(Shape):
     def __init__(self, average: float = 0.0) -> None:
         self.average = checked_average(average)
 
+    @cached_fit
     def fit(self, time: Array, value: Array, *, frontier: bool = False, seed: int = 0) -> FittedShape:
         """Weigh the variances."""
         seen = path(time, value, frontier=frontier, least=5, what="a local linear trend", average=self.average)

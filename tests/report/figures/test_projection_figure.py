@@ -219,10 +219,10 @@ def test_correlated_numbers_are_one_bar_from_early_to_late():
 def test_what_moves_an_answer_is_called_by_its_lever_or_the_title_of_its_model():
     run = forecast.project("gpu-goal", draws=64)
     growth = "hardware/gpu-per-dollar-fp32@{}.growth"
-    names = ["shape", growth.format("random-walk"), growth.format("pool"), "hardware/gpu-peak-fp32@pool.log_level"]
+    names = ["shape", growth.format("local-linear"), growth.format("pool"), "hardware/gpu-peak-fp32@pool.log_level"]
     peak = "every device's peak rate per launch dollar"
     assert driver_labels(run, names) == [
-        "shape of the trend", f"growth: {peak} (random walk)", f"growth: {peak} (ensemble)",
+        "shape of the trend", f"growth: {peak} (local linear)", f"growth: {peak} (ensemble)",
         "level: peak rate of the best device so far",
     ]  # fmt: skip
     assert driver_labels(run, names[1:2]) == [f"growth: {peak}"]
