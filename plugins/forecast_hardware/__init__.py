@@ -40,7 +40,9 @@ _ASKED: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
         ("which GPU should I buy", "best GPU to buy", "best graphics card for money", "which card for deep learning"),
         {"USD": "budget"},
     ),
-    "rent-or-buy": (("should I rent or buy a GPU", "rent or buy", "cloud or own GPU", "when does buying a GPU pay"), {}),
+    "rent-or-buy": (
+        ("should I rent or buy a GPU", "rent or buy", "cloud or own GPU", "when does buying a GPU pay"), {},
+    ),
     "gpu-cluster": (
         ("what does a training run cost to rent", "cost of FLOP", "cost of compute on rented GPUs"), {"FLOP": "work"},
     ),
