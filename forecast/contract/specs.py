@@ -479,14 +479,14 @@ class MixtureSpec(ModelSpec):
     Parameters
     ----------
     weights : mapping of str to float
-    published : mapping of str to str
+    members_published : mapping of str to str
         The date (ISO) of a member's source: as of an earlier one it is not taken.
     """
 
     weights: Mapping[str, float] = checked_field(
         mapping_of(lambda v: is_number(v) and v >= 0), "a mapping of model name to a weight >= 0", names="model"
     )
-    published: Mapping[str, str] = mapping_field(date, "of member to a date YYYY-MM-DD")
+    members_published: Mapping[str, str] = mapping_field(date, "of member to a date YYYY-MM-DD")
 
     def _check(self) -> None:
         if not self.weights or sum(self.weights.values()) <= 0:

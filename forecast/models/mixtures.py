@@ -32,7 +32,7 @@ def from_spec(name: str, spec: MixtureSpec, members: Mapping[str, Model]) -> Mod
         name,
         members,
         weights=spec.weights,
-        published=spec.published,
+        published=spec.members_published,
         unit=spec.unit,
         qualifiers=spec.qualifiers,
         note=spec.note,

@@ -128,7 +128,9 @@ def _replaced_inputs(graph: ScenarioGraph, settings: Mapping[str, Any]) -> dict[
     stated = graph.scenario.stated.get("quantities", {})
     for key in settings:
         if key in stated and isinstance(stated[key], Mapping):
-            record = {k: v for k, v in stated[key].items() if k not in ("unit", "lower", "qualifiers")}
+            record = {
+                k: v for k, v in stated[key].items() if k not in ("unit", "lower", "qualifiers", "published", "earlier")
+            }
             if made := next(
                 (form for form in ("model", "expression", "law", "function", "table") if form in record), ""
             ):

@@ -171,6 +171,10 @@ def test_a_number_that_is_set_has_no_date():
     run = forecast.project(DATED, draws=64, as_of=2024.0, with_={"new": 7, "by": "b"})
     assert (run.worlds["mixed"] == 7).all()
     assert "reads_then" in run.answers
+    # a file has dates and no texts
+    stated = {**DATED["quantities"], "new": {**DATED["quantities"]["new"], "published": datetime.date(2025, 3, 1)}}
+    again = forecast.project({**DATED, "quantities": stated}, draws=64, as_of=2024.0, with_={"new": 7, "by": "b"})
+    np.testing.assert_array_equal(again.worlds["mixed"], run.worlds["mixed"])
 
 
 @pytest.mark.parametrize(
@@ -193,7 +197,7 @@ def test_of_a_mixture_a_member_that_was_published_later_is_not_taken():
     from forecast import Input, MixtureSpec
 
     with pytest.raises(forecast.errors.ForecastError, match="published"):
-        MixtureSpec(name="m", unit="", weights={"a/b": 1}, published={"a/b": "2024"}, reference="r")
+        MixtureSpec(name="m", unit="", weights={"a/b": 1}, members_published={"a/b": "2024"}, reference="r")
     with pytest.raises(forecast.errors.ForecastError, match="published"):
         Input(name="x", unit="", distribution={"value": 1}, source="s", published="2024-13-01")
     part = {"quantities": {"days": {"model": "capability/duration-pool"}}, "start": 2026, "until": 2027}
