@@ -69,6 +69,7 @@ PLACES = {
     "models/model_lookup.py: _build_model: import_target": RECORD,
     "models/trends.py: _shape_class: import_target": RECORD,
     "projection/paths/run_cache.py: _walk_arrays: getattr": OURS,
+    "projection/result/shifts.py: find_shift: getattr": OURS,
     "scenarios/renaming.py: _rename: getattr": OURS,
     "scenarios/scenario.py: Scenario.remade.beside: getattr": OURS,
     "scenarios/used_scenarios.py: _merge_scenarios: getattr": OURS,
