@@ -9,6 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 import pytest
+from scipy.integrate import trapezoid
 from scipy.stats import multivariate_normal, norm
 
 import forecast
@@ -198,7 +199,7 @@ def test_a_censored_row_counts_as_the_probability_that_it_is_at_least_its_limit(
     expected = known.logpdf(few.value[sure]) + norm.logsf((limit - centre) / spread)
     excess = np.linspace(-20, np.log(100), 20_001)
     places = np.hstack([np.tile(theta, (len(excess), 1)), excess[:, None]])
-    found = np.trapezoid(np.exp(log_density(places, one)), excess)
+    found = trapezoid(np.exp(log_density(places, one)), excess)
     prior = -0.5 * len(theta) * np.log(2 * np.pi)
     assert np.log(found) - prior == pytest.approx(float(expected[0]), abs=1e-5)
 
