@@ -67,7 +67,6 @@ def offered(monkeypatch: pytest.MonkeyPatch, said: Callable[..., Said]) -> Calla
                     "changepoint",
                     "recent-line",
                     "exponential",
-                    "random-walk",
                 )
             ],
         ),

@@ -59,7 +59,7 @@ def test_bad_input_056_fewer_draws_are_a_bitwise_prefix_of_more(many, draws):
         values(few, "questions")["parity_date"], np.ascontiguousarray(values(many, "questions")["parity_date"][:draws])
     )
     posteriors = [n.path for n in few["posterior"].subtree if n.data_vars]
-    assert len(posteriors) == 21 + 4 + 3  # machines, estimates, and the members of the pooled one
+    assert len(posteriors) == 18 + 4 + 3  # machines, estimates, and the members of the pooled one
     for path in posteriors:
         for name, drawn in values(few, path).items():
             assert_bitwise(drawn, values(many, path)[name][:draws])

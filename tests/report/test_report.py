@@ -89,7 +89,7 @@ def test_bad_input_055_masses_are_probabilities_and_quantiles_monotone(run):
 
 def test_quantiles_of_quantities_are_those_of_the_draws(run):
     rows = result_data.quantity_rows(run)
-    assert len(rows) == 21 + 4 + 1
+    assert len(rows) == 18 + 4 + 1
     for row in rows:
         assert len(row["time"]) == 74
         bands = np.array([row[q] for q in ("p05", "p25", "p50", "p75", "p95")], dtype=float)
