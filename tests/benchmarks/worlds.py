@@ -110,7 +110,7 @@ SMALL = {
 MOVES: list[Callable[[int], dict[str, Any]]] = [
     lambda n: {"set": {"brain/dettmers-2015.firing_rate": str(100 + n)}},
     lambda n: {"set": {"brain": f"{1 + n}e15"}},
-    lambda n: {"set": {"trend": ("exponential", "changepoint", "random-walk", "pool")[n % 4]}},
+    lambda n: {"set": {"trend": ("exponential", "changepoint", "local-linear", "pool")[n % 4]}},
     lambda n: {"set": {"metric": ("hpcg", "linpack", "ai-cluster")[n % 3]}},
     lambda n: {},
     lambda n: {"swap": {"brain": ("brain/moravec-1997", "brain/cotra-2020", "brain/drexler-2018")[n % 3]}},
