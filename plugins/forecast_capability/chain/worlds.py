@@ -101,13 +101,10 @@ class Worlds:
     form : Form
     columns : mapping of str to ndarray
         By the names of `WORLD_COLUMNS` or `ALONE`, (draw,) each, ordered by how fast the index rises at the date.
-    evidence : float
-        The logarithm of the density of the rows; NaN of shipped draws.
     """
 
     form: Form
     columns: dict[str, Array] = field(repr=False)
-    evidence: float = np.nan
 
     def __len__(self) -> int:
         return len(self.columns["level"])
@@ -199,7 +196,7 @@ def columns(rows: Rows, form: Form, *, now: float, draws: int, worth_of: float, 
         numbers["curve"] = np.zeros(draws)
     order = np.argsort(rise, kind="stable")
     made = {name: numbers[name][order] for name in WORLD_COLUMNS}
-    return Worlds(form=form, columns=made, evidence=drawn.evidence)
+    return Worlds(form=form, columns=made)
 
 
 def columns_alone(rows: Rows, *, now: float, draws: int, worth_of: float, seed: int = 0) -> Worlds:
@@ -213,8 +210,7 @@ def columns_alone(rows: Rows, *, now: float, draws: int, worth_of: float, seed: 
     rows, now, draws, worth_of, seed
         See `columns`.
     """
-    drawn = columns(rows, ALONE_FORM, now=now, draws=draws, worth_of=worth_of, seed=seed)
-    of = drawn.columns
+    of = columns(rows, ALONE_FORM, now=now, draws=draws, worth_of=worth_of, seed=seed).columns
     points = of["points"]
     found = {
         "so_far": points * (of["growth"] + of["pace"]),
@@ -225,7 +221,7 @@ def columns_alone(rows: Rows, *, now: float, draws: int, worth_of: float, seed: 
         "frontier_scatter": of["frontier_scatter"],
     }
     order = np.argsort(found["slope"], kind="stable")
-    return Worlds(form=ALONE_FORM, columns={name: found[name][order] for name in ALONE}, evidence=drawn.evidence)
+    return Worlds(form=ALONE_FORM, columns={name: found[name][order] for name in ALONE})
 
 
 def estimates(as_of: float | None = None, *, alone: bool = False) -> Estimates:
@@ -272,8 +268,9 @@ def _shipped(name: str) -> dict[str, dict[str, Array]]:
     from forecast import tables
 
     read = tables.to_columns(f"capability/{name}", where=name)
-    titles = ALONE if name == "chain-alone" else WORLD_COLUMNS
     if name == "chain-alone":
-        return {ALONE_FORM.name: {each: read.numeric(each) for each in titles}}
+        return {ALONE_FORM.name: {column: read.numeric(column) for column in ALONE}}
     of = np.array([", ".join(each) for each in zip(*map(read.column, RIVALS), strict=True)])
-    return {each.name: {column: read.numeric(column)[of == each.name] for column in titles} for each in FORMS}
+    rows = {form.name: np.flatnonzero(of == form.name) for form in FORMS}
+    values = {column: read.numeric(column) for column in WORLD_COLUMNS}
+    return {form: {column: each[mine] for column, each in values.items()} for form, mine in rows.items()}
