@@ -123,7 +123,8 @@ class RecentLine(Shape):
             rho=np.zeros(1),
             scale=np.array([line.scatter**0.5]),
             centre=central[None],
-            root=(vectors * np.sqrt(np.maximum(values, 0.0)))[None],
+            # the symmetric root: eigenvectors have any sign, and a library on another processor gives another one
+            root=((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)[None],
             dof=max(line.points - 2, 1.0),
         )
         along = np.array([0.0, 1.0])
