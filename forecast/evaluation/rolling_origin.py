@@ -24,6 +24,7 @@ from forecast.evaluation.crossing_record import LEVEL_FACTORS, reached_by
 from forecast.evaluation.scores import score, skill
 from forecast.models import Description, FittedShape, Shape
 from forecast.models.model_lookup import find_model
+from forecast.models.shapes.frontiers import record_sign
 
 if TYPE_CHECKING:
     from forecast.base.streams import Streams
@@ -261,7 +262,8 @@ def backtest(
     """Forecast the same observations from the same origins with several models, and score each.
 
     The origins come after some dates and some share of the span. A forecast is one of an observation: it has the
-    scatter of one.
+    scatter of one. Of a series that keeps its best so far it is one of the record that stands, from and at evenly
+    spaced dates: those on which a record came would be no fair choice.
 
     Parameters
     ----------
@@ -322,7 +324,12 @@ def backtest(
         models, _ = of_name(models)
     models = {label: as_model(each) for label, each in models.items()}
     time, value, unit = _observed_today(models, seed)
+    first = np.unique(time)[dates - 1 :][:1]
+    if record_sign(time, value):  # a day on which a record came is none like others: who asks names any date
+        stands = np.linspace(time[0], time[-1], len(np.unique(time)))
+        time, value = stands, value[np.searchsorted(time, stands, side="right") - 1]
     cuts = choose_origins(time, dates=dates, share=share, most=most_origins)
+    cuts = cuts[cuts >= first] if first.size else cuts[:0]
     if not len(cuts):
         least = f"{'eight' if dates == 8 else dates} dates and {100 * share:.0f} % of the span"
         raise DataError(

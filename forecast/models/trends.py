@@ -23,7 +23,7 @@ from forecast.errors import (
 )
 from forecast.models.protocol import Description, FittedModel, FittedShape, Model, ModelRecord, Observations, Shape
 from forecast.models.scales import LEVEL, Bounds, Scale, find_scale
-from forecast.models.shapes.frontiers import Anchored, Raised, frontier, record_sign
+from forecast.models.shapes.frontiers import Raised, frontier, record_sign
 from forecast.models.shapes.on_scale import OnScale
 from forecast.models.shapes.rows import Rows, row_gap
 from forecast.units import qualifiers as bases
@@ -178,24 +178,20 @@ class _Trend(ModelRecord):
         if sign:
             scale = replace(scale, record=sign)
             level = level if sign > 0 else 1 / level  # exp(-z): a running maximum too
-        fitted = series_shape.fit(
-            read.time, level, frontier=self.frontier or self.records or sign != 0, seed=seed, **covariates
-        )
+        of_records = self.frontier or self.records or sign != 0
+        fitted = series_shape.fit(read.time, level, frontier=of_records, seed=seed, **covariates)
         if not isinstance(fitted, FittedShape):
             raise PluginContractError(f"shape '{self.shape}': fit returned {type(fitted).__name__}, not a FittedShape")
-        if sign:
-            record = np.maximum.accumulate(level)
-            fitted = fitted.as_record(read.time, record) or frontier(fitted, read.time, level)
-            if isinstance(fitted, Anchored):
-                fitted = replace(fitted, gap=row_gap(read.time))
+        if sign or self.keeps == "frontier":
+            stood = read.time, level
+            if self.yearly and not sign:  # that the record of a year still stands at its end is known too
+                whole, whole_value = self._read(series_shape, as_of, yearly=False)
+                stood = whole.time, scale.to_level(whole_value)
+            fitted = frontier(fitted, *stood, of_records=of_records, inferred=sign != 0)
         elif self.of_rows and not self.keeps:
             last = level[read.time == read.time[-1]]
             mean = float(np.exp(np.log(last).mean())) if last.size > 1 else float(last[0])
             fitted = Rows(shape=fitted, last=float(read.time[-1]), value=mean, gap=row_gap(read.time))
-        elif self.keeps == "frontier":
-            # that the record of a year still stands at its end is known too
-            whole, whole_value = self._read(series_shape, as_of, yearly=False) if self.yearly else (read, value)
-            fitted = frontier(fitted, whole.time, scale.to_level(whole_value))
         fitted = fitted if scale.is_plain else OnScale(shape=fitted, scale=scale)
         points = Observations(time=read.time, value=value, unit=self.unit, names=read.names)
         left = [_left_out_note(read.undated, "date"), _left_out_note(read.empty, "value"), self.note]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ import forecast
 from forecast.errors import RaisedPathsWarning, UnknownNameError
 from forecast.models import Anchored, Description, FittedShape, Shape, shape, trend
 from forecast.models.shapes.frontiers import highest
+from forecast.models.shapes.rows import row_gap
 from forecast.streams import DRAWS_PER_BLOCK, Streams
 from tests.toolkit import noise
 
@@ -125,7 +128,13 @@ def test_a_trend_that_keeps_a_frontier_is_anchored():
     kept = series(keeps="frontier")
     assert (kept.keeps, series().keeps) == ("frontier", "")
     drawn = kept.fit().sample(AHEAD, {}, streams())
-    assert np.array_equal(drawn, fitted("random-walk").anchored(TIME, RECORD).sample(AHEAD, streams()))
+    anchored = replace(fitted("random-walk").anchored(TIME, RECORD), can_wait=True, gap=row_gap(TIME))
+    assert np.array_equal(drawn, anchored.sample(AHEAD, streams()))
+    assert np.array_equal(drawn, kept.fit().sample(AHEAD, {}, streams(), observed=True))  # a row to come is a record
+    at = np.array([2027.3])  # whatever is looked at on the way
+    assert np.array_equal(
+        kept.fit().sample(at, {}, streams())[0], kept.fit().sample(np.append(AHEAD[:5], at), {}, streams())[-1]
+    )
     assert kept.fit().warnings({}) == ()
     assert np.array_equal(
         kept.keeping("").fit().sample(AHEAD, {}, streams()), series().fit().sample(AHEAD, {}, streams())
@@ -157,7 +166,7 @@ def test_a_shape_without_an_anchored_form_is_raised_and_says_so():
     assert np.array_equal(
         drawn, np.maximum(np.maximum.accumulate(_Wave().sample(AHEAD, streams()), axis=0), RECORD[-1])
     )
-    np.testing.assert_allclose(made.sample(AHEAD, {}, streams(), observed=True) - drawn, 0.1 * RECORD[-1], rtol=1e-9)
+    assert np.array_equal(made.sample(AHEAD, {}, streams(), observed=True), drawn)
     assert made.warnings({}) == (RaisedPathsWarning(),)
     assert made.describe().assumptions[-1].startswith("as a frontier it is raised to its running maximum")
 

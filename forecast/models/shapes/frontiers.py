@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from forecast.models.protocol import Description, FittedShape
 from forecast.models.shapes.around import Around
+from forecast.models.shapes.rows import row_gap
 
 if TYPE_CHECKING:
     import numpy as np
@@ -121,8 +122,8 @@ class Anchored(_FrontierShape):
     scatter : float or ndarray
         Standard deviation of that distance, in logs; as the rate, one for all draws or one a draw.
     can_wait : bool
-        A draw whose level lies below the record stays there, and the record stands until the level meets it; only one
-        ahead is moved back, since no row has been there.
+        The shape is of the records themselves. A draw whose level lies below the last one stays there, and the record
+        stands until the level meets it; only one ahead is moved back, since no row has been there.
     gap : float
         The years between two dates at which its paths are drawn after the last one; between them they are straight in
         logs, so that they are the same at whatever dates they are looked at. 0: at the dates that are asked for.
@@ -145,7 +146,7 @@ class Anchored(_FrontierShape):
     gap: float = 0.0
 
     def sample(self, time: Array, streams: Streams, *, observed: bool = False) -> Array:
-        """Draw the frontier; with `observed`, the scatter that the shape gives one observation."""
+        """Draw the frontier; one observation to come is the record that stands then."""
         import numpy as np
 
         time = np.asarray(time, dtype=float)
@@ -153,13 +154,14 @@ class Anchored(_FrontierShape):
         if (ahead > 0).any():
             n_seen, last = int((ahead <= 0).sum()), self.time[-1]
             dates = np.concatenate([time[:n_seen], last + self.gap * np.arange(np.ceil(ahead[-1]) + 2)])
-            paths = np.log(self._sampled(dates, streams, observed=observed))
+            paths = self._sampled(dates, streams)
+            gained = np.log(paths[n_seen:] / self.record[-1])  # of a record that stands nothing, without rounding
             low, share = ahead[n_seen:].astype(int), (ahead[n_seen:] % 1)[:, None]
-            between = (1 - share) * paths[n_seen + low] + share * paths[n_seen + low + 1]
-            return np.asarray(np.exp(np.concatenate([paths[:n_seen], between])))
-        return self._sampled(time, streams, observed=observed)
+            between = np.minimum(gained[low] + share * (gained[low + 1] - gained[low]), gained[low + 1])
+            return np.concatenate([paths[:n_seen], self.record[-1] * np.exp(between)])
+        return self._sampled(time, streams)
 
-    def _sampled(self, time: Array, streams: Streams, *, observed: bool) -> Array:
+    def _sampled(self, time: Array, streams: Streams) -> Array:
         """Draw the frontier at these dates."""
         import numpy as np
 
@@ -167,11 +169,7 @@ class Anchored(_FrontierShape):
         logs = _safe_log(self.shape.sample(dates, streams))
         later = len(time) - here
         noise = streams("distance").standard_normal((later, logs.shape[1])) if np.any(self.scatter) and later else None
-        level = self._from_record(time, logs, here, noise)
-        if observed:
-            scatter = _safe_log(self.shape.sample(dates, streams, observed=True)) - logs
-            level = level * np.exp(np.clip(np.delete(scatter, here, axis=0), -MAX_LOG_FACTOR, MAX_LOG_FACTOR))
-        return level
+        return self._from_record(time, logs, here, noise)
 
     def central(self, time: Array) -> Array:
         """Return the frontier at the fitted parameters."""
@@ -233,9 +231,7 @@ class Raised(_FrontierShape):
 
     def sample(self, time: Array, streams: Streams, *, observed: bool = False) -> Array:
         """Draw the shape, and raise what falls."""
-        path = self.shape.sample(time, streams)
-        level = self._raised(time, path)
-        return level + (self.shape.sample(time, streams, observed=True) - path) if observed else level
+        return self._raised(time, self.shape.sample(time, streams))
 
     def central(self, time: Array) -> Array:
         """Return the shape at the fitted parameters, raised."""
@@ -251,13 +247,22 @@ class Raised(_FrontierShape):
         return "is raised to its running maximum from the last record on: the shape offers no anchored form"
 
 
-def frontier(shape: FittedShape, time: Array, value: Array) -> FittedShape:
-    """Return a fitted shape as a frontier over its observations: anchored, or else raised."""
+def frontier(
+    shape: FittedShape, time: Array, value: Array, *, of_records: bool = False, inferred: bool = False
+) -> FittedShape:
+    """Return a fitted shape as a frontier over its observations: anchored, or else raised.
+
+    A frontier that is declared is of something that goes on growing. Rows that merely never went back are `inferred` to
+    be one, and a shape that knows of waits says it there.
+    """
     import numpy as np
 
     order = np.argsort(time, kind="stable")
     dates, record = np.asarray(time, dtype=float)[order], np.maximum.accumulate(np.asarray(value, dtype=float)[order])
-    return shape.anchored(dates, record) or Raised(shape=shape, time=dates, record=record)
+    made = shape.as_record(dates, record) if inferred else shape.anchored(dates, record)
+    if isinstance(made, Anchored):
+        made = replace(made, can_wait=of_records, gap=row_gap(dates))
+    return made or Raised(shape=shape, time=dates, record=record)
 
 
 def _safe_log(path: Array) -> Array:

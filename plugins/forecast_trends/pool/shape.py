@@ -200,7 +200,7 @@ class FittedPool(FittedShape):
         around = np.stack([values - middle[:, None] for values, middle in zip(each, middles, strict=True)])
         with np.errstate(divide="ignore"):
             size = np.exp(np.mean(np.log(np.abs(around)), axis=0))
-        factor = np.where(time > self.line.last, self.told.factor * self.width(time), 1.0)[:, None]
+        factor = np.where(time >= self.line.last, self.told.factor * self.width(time), 1.0)[:, None]
         away, middle = np.sign(around[0]) * size * factor, np.mean(middles, axis=0)
         # what they disagree on is doubt too: the variance of a mixture is that within and that between
         between, spread = self._between(time, middle), _spread(away)
@@ -228,12 +228,12 @@ class FittedPool(FittedShape):
         """Return the middle in logs: before the last observation that of the shapes alone."""
         share = self._share(time)
         both = (1 - share) * shapes + share * self.line.at(time)
-        return np.where(time > self.line.last, both, shapes)
+        return np.where(time >= self.line.last, both, shapes)
 
     def _between(self, time: Array, shapes: Array) -> Array:
         """Return the variance between the line and the shapes, in logs; none before the last observation."""
         share = self._share(time)
-        return np.where(time > self.line.last, share * (1 - share) * (self.line.at(time) - shapes) ** 2, 0.0)
+        return np.where(time >= self.line.last, share * (1 - share) * (self.line.at(time) - shapes) ** 2, 0.0)
 
     def _share(self, time: Array) -> Array:
         """Return the share of the line: beyond the years that hindcasts reach, the shapes' growth takes over."""
@@ -249,7 +249,7 @@ class FittedPool(FittedShape):
 
     def posterior(self, streams: Streams) -> Mapping[str, Array]:
         """Return the log level at the last observation, and the growth in the year after it."""
-        level, later = np.log(self.sample(self.line.last + np.array([1e-6, 1.0]), streams))
+        level, later = np.log(self.sample(self.line.last + np.array([0.0, 1.0]), streams))
         return {"log_level": level, "growth": later - level}
 
     @property
@@ -271,7 +271,7 @@ class FittedPool(FittedShape):
 
         time = np.asarray(time, dtype=float)
         gained = carried(time) / carried(np.array([self.line.last + 1.0]))
-        later = np.where(time > self.line.last, 1.0, 0.0)
+        later = np.where(time >= self.line.last, 1.0, 0.0)
         level, growth = parameters["log_level"], parameters["growth"]
         return np.asarray(later[:, None] * (level + gained[:, None] * growth))
 
@@ -288,7 +288,7 @@ class FittedPool(FittedShape):
     def as_record(self, time: Array, record: Array) -> FittedShape:
         """Return it beside waits and steps: half of the draws gain what the pool gains, half wait for a record."""
         steps = FittedSteps(time=time, y=np.log(record))
-        return PoolOfRecords(shape=self, time=time, record=record, can_wait=True, steps=steps)
+        return PoolOfRecords(shape=self, time=time, record=record, steps=steps)
 
     def describe(self) -> Description:
         """Say the growth of the next year, the pooled shapes, and the calibration by the track record."""
