@@ -45,6 +45,9 @@ __all__ = ["CHECKS", "FUNCTION_CHECKS"]
 
 #: Years in which models are sampled: after their last observations, before which some have no path of their own.
 SAMPLE_YEARS = 2028.0, 2040.0
+#: Draws at yearly and at quarterly steps are the same where they differ by no more; else two samples of one
+#: distribution differ as much as they do in this share of cases at most.
+SAME_DRAWS, STEP_LEVEL = 1e-6, 1e-6
 #: Worlds in which every scenario of a plugin is run.
 SCENARIO_DRAWS = 64
 #: And those in which its answers are held to one another: shares of fewer say little.
@@ -69,11 +72,11 @@ def _model_unit(record: Record) -> None:
 class _FittedModelTrial:
     """A fitted model with read-only draws of everything it needs."""
 
-    def __init__(self, record: Record, shape: str = "") -> None:
+    def __init__(self, record: Record, shape: str = "", every: float = 1.0) -> None:
 
         self.record = record
         self.model: Model = model(record.full_name, shape=shape)
-        self.time = np.arange(*SAMPLE_YEARS)
+        self.time = np.arange(*SAMPLE_YEARS, every)
         self.time.flags.writeable = False
         self.free = False  # needs quantities of a scenario, which are made up here
         self.inputs = self._inputs(self.model)
@@ -97,13 +100,21 @@ class _FittedModelTrial:
         return drawn
 
     @staticmethod
-    def streams(model: Model) -> Streams:
-        """Return those of the first piece of a run: who draws another number than `streams.draws` is found out."""
-        return Streams(seed=0, node=model.name, block=0, piece=0)
+    def streams(model: Model, block: int = 0) -> Streams:
+        """Return those of the first piece of a block: who draws another number than `streams.draws` is found out."""
+        return Streams(seed=0, node=model.name, block=block, piece=0)
 
-    def _sample(self, model: Model, fitted: FittedModel, time: Array, inputs: Mapping[str, Array]) -> Array:
+    def _sample(
+        self, model: Model, fitted: FittedModel, time: Array, inputs: Mapping[str, Array], block: int = 0
+    ) -> Array:
         with reject_writes(self.record, "sample"):
-            return fitted.sample(time, inputs, self.streams(model))
+            return fitted.sample(time, inputs, self.streams(model, block))
+
+    def at(self, date: float) -> Array:
+        """Return draws of one date, of several blocks, in order."""
+        fitted, place = self.model.fit(seed=0), int(np.argmin(np.abs(self.time - date)))
+        drawn = [self._sample(self.model, fitted, self.time, self.inputs, block)[place] for block in range(4)]
+        return np.sort(np.nan_to_num(np.concatenate(drawn)))
 
     def sample(self, fitted: FittedModel, steps: int | None = None) -> Array:
         """Return the draws for the first steps; `inputs` that run over time are cut with it."""
@@ -155,6 +166,21 @@ def _model_prefix(record: Record) -> None:
     fitted = trial.model.fit(seed=0)
     if not np.array_equal(trial.sample(fitted)[:5], trial.sample(fitted, 5), equal_nan=True):
         raise refuse(record, "a longer horizon changes the earlier steps: draw arrays as (time, draw)")
+
+
+def _model_steps(record: Record) -> None:
+    """What it says of a date does not depend on how many others are looked at on the way."""
+    from scipy.stats import ks_2samp
+
+    date = SAMPLE_YEARS[1] - 1.0
+    here = [_FittedModelTrial(record, every=every).at(date) for every in (1.0, 0.25)]
+    if not np.allclose(*here, rtol=SAME_DRAWS) and ks_2samp(*here).pvalue < STEP_LEVEL:
+        (low, high), (lower, higher) = (np.quantile(each, [0.05, 0.95]) for each in here)
+        raise refuse(
+            record,
+            f"what it says of {date:g} depends on the steps: 90 % in {low:.4g} to {high:.4g} at yearly ones, "
+            f"in {lower:.4g} to {higher:.4g} at quarterly ones; draw noise for the years that pass, not for the step",
+        )
 
 
 def _model_keeps(record: Record) -> None:
@@ -341,6 +367,7 @@ CHECKS: Mapping[str, tuple[tuple[str, Callable[[Record], None]], ...]] = {
         ("samples finite numbers and leaves its inputs alone", _model_samples),
         ("same seed, same draws", _model_repeats),
         ("a longer horizon keeps the earlier steps", _model_prefix),
+        ("says the same at any step", _model_steps),
         ("keeps what it declares", _model_keeps),
         ("goes on where its observations end", _model_goes_on),
     ),

@@ -259,7 +259,7 @@ def test_bad_input_063_a_model_that_raises_fails_its_checks_with_the_reason_and_
     code = fake_plugins.folder / "kit_code.py"
     (line,) = (n for n, text in enumerate(code.read_text().splitlines(), 1) if "boom" in text)
     assert set(found.values()) == {f"RuntimeError: boom ({code}, line {line})"}
-    assert len(found) == 4
+    assert len(found) == 5
 
 
 @pytest.mark.parametrize(
@@ -278,6 +278,19 @@ def test_bad_input_070_a_model_with_its_own_randomness_is_caught(model, body, sh
 def test_a_model_whose_early_steps_depend_on_the_horizon_is_caught(model):
     found = model("return rate * np.ones((len(time), 1)) + streams('noise').random((len(rate), len(time))).T")
     assert list(found) == ["model model: a longer horizon keeps the earlier steps"]
+
+
+WALK = "return rate * np.exp(np.cumsum({step} * streams('noise').standard_normal((len(time), len(rate))), axis=0))"
+
+
+def test_a_model_whose_noise_is_of_the_step_and_not_of_the_years_is_caught(model):
+    (problem,) = model(WALK.format(step="1.0")).items()
+    assert problem[0] == "model model: says the same at any step"
+    assert "what it says of 2039 depends on the steps: 90 % in" in problem[1]
+
+
+def test_a_model_whose_noise_is_of_the_years_passes(model):
+    assert model(WALK.format(step="np.sqrt(np.diff(time, prepend=2 * time[0] - time[1]))[:, None]")) == {}
 
 
 def test_an_estimate_whose_units_do_not_balance_is_caught(fake_plugins):
