@@ -237,6 +237,11 @@ def test_a_law_that_only_falls_says_so_of_data_that_rise():
         assert fit.diagnostics.opposed in fit.verdict
         assert "all parameters identified" not in fit.verdict
         assert any(fit.diagnostics.opposed in line for line in fit.warnings)
+    many = np.geomspace(10, 1e4, 50_000)  # of more rows than are looked at
+    assert (
+        POWER.fit({"x": many, "y": 0.1 + 0.02 * np.log(many)}).diagnostics.opposed
+        == "y rises with x, this law only falls"
+    )
     falling = POWER.fit({"x": x, "y": 3 * x**-0.3})
     assert falling.diagnostics.opposed == ""
     saturating = forecast.Law("c*(1 - exp(-k*x))", variables=["x"], positive=["c", "k"])

@@ -6,6 +6,7 @@ import statsmodels.api as sm
 
 import forecast
 from forecast.errors import DataError, FitError, UnknownNameError, UsageError
+from forecast.fit.data.groups import point_codes
 from forecast.fit.inference.profile import problem_of_fit
 from forecast.fit.kernels.general import ProgramKernel
 from forecast.laws.forms import Code
@@ -270,3 +271,11 @@ def test_lack_of_fit_is_level():
 def test_copies_of_rows_are_no_pure_error():
     x = np.repeat(np.arange(1.0, 9.0), 2)
     assert line().fit({"x": x, "y": x**2}).diagnostics.lack_of_fit is None
+
+
+def test_points_have_the_codes_that_numpy_gives_rows():
+    rng = np.random.default_rng(0)
+    for columns in (1, 2, 3):
+        design = rng.integers(-3, 4, (200, columns)).astype(float)
+        by_rows = np.unique(design, axis=0, return_inverse=True)[1].ravel()
+        np.testing.assert_array_equal(point_codes(list(design.T)), by_rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ __all__ = [
     "labels_of",
     "number_label",
     "of_groups",
+    "point_codes",
 ]
 
 Array = NDArray[np.float64]
@@ -61,6 +62,24 @@ def labels_of(column: Any, size: int, name: str) -> tuple[NDArray[np.str_], NDAr
         distinct, places = np.unique(texts, return_inverse=True)
         labels = [str(v) for v in distinct]
     return texts, np.asarray(places, dtype=np.int64).ravel(), tuple(labels)
+
+
+def point_codes(columns: Sequence[NDArray[np.float64]]) -> NDArray[np.int64]:
+    """Return which rows stand at one point, an integer from 0 each, in the order of their values.
+
+    Many times faster than ``numpy.unique`` along an axis, which compares rows as bytes.
+
+    Examples
+    --------
+    >>> point_codes([np.array([2.0, 1.0, 2.0]), np.array([5.0, 5.0, 5.0])]).tolist()
+    [1, 0, 1]
+    """
+    codes = np.zeros(len(columns[0]), dtype=np.int64)
+    for column in columns:
+        own = np.unique(column, return_inverse=True)[1].ravel()
+        codes = codes * (own.max(initial=0) + 1) + own
+        codes = np.unique(codes, return_inverse=True)[1].ravel() if len(columns) > 1 else codes
+    return codes
 
 
 def number_label(value: Any) -> str:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.fit.data.groups import point_codes
+
 if TYPE_CHECKING:
     from forecast.fit.problem.problem import Problem
 
@@ -78,9 +80,7 @@ def lack_of_fit(problem: Problem, p: Array, *, grouped: bool = False) -> LackOfF
         return None
     rows = problem.weights > 0
     weights, y = problem.weights[rows], problem.y[rows]
-    design = np.column_stack([v[rows] for v in problem.variables.values()])
-    _, place = np.unique(design, axis=0, return_inverse=True)
-    place = np.ravel(place)
+    place = point_codes([v[rows] for v in problem.variables.values()])
     distinct = int(place.max()) + 1
     free, pure = distinct - problem.k, len(y) - distinct
     if free < 1 or pure < 1:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from forecast.base.number_checks import is_integer
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
+from forecast.fit.data.groups import point_codes
 
 if TYPE_CHECKING:
     from forecast.fit.objectives.objective import Objective
@@ -81,8 +82,7 @@ class Sample:
     @functools.cached_property
     def groups(self) -> NDArray[np.int64]:
         """Which of the rows with weight stand at one point: an integer from 0 each."""
-        design = np.column_stack([values[self.rows] for values in self.problem.variables.values()])
-        return np.ravel(np.unique(design, axis=0, return_inverse=True)[1])
+        return point_codes([values[self.rows] for values in self.problem.variables.values()])
 
     @functools.cached_property
     def fitted(self) -> Array:
