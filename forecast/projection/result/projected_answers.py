@@ -115,6 +115,7 @@ class ProjectedAnswer:
     def __init__(self, run: Projection, name: str, question: Mapping[str, Any]) -> None:
         self.run, self.name, self._question = run, name, question
         self._distributions: dict[Hashable, AnswerDistribution | None] = run.distributions.setdefault(name, {})
+        self._pooled: tuple[Hashable, tuple[Array, Array | None]] | None = None
 
     @property
     def _key(self) -> int:
@@ -279,6 +280,16 @@ class ProjectedAnswer:
 
     def pooled_draws(self, chosen: Mapping[str, str]) -> tuple[Array, Array | None]:
         """Return what every stored world says, one rival of each choice drawn in each, and what it counts; (draw,)."""
+        key = tuple(sorted(chosen.items()))
+        if self._pooled is None or self._pooled[0] != key:  # the last alone: they are as many as worlds
+            self._pooled = key, self._pool_draws(chosen)
+        return self._pooled[1]
+
+    def same_as(self, other: ProjectedAnswer) -> bool:
+        """Whether it is the other one, in a variation of its projection that does not reach the question."""
+        return self._distributions is other._distributions
+
+    def _pool_draws(self, chosen: Mapping[str, str]) -> tuple[Array, Array | None]:
         weights, rivals = self.run.weights, [d for d in self.rivals if d not in chosen]
         own = self.run.pooled(self.worlds.sel(dict(chosen)), rivals)
         counts = None

@@ -62,7 +62,9 @@ def find_shift(was: ProjectedAnswer, changed: Projection) -> dict[str, Any]:
     same = run.rivals == changed.rivals and all(getattr(one, key) == getattr(other, key) for key in _SETTINGS_OF_DRAWS)
     if now is None or was.kind not in ("when", "value") or not same or one.kept < one.draws:
         return {}
-    (before, weights), (after, _) = was.pooled_draws(comparable_choices(was, changed)), now.pooled_draws(now.default)
+    chosen = comparable_choices(was, changed)
+    before, weights = was.pooled_draws(chosen)
+    after = before if now.same_as(was) and chosen == was.default else now.pooled_draws(now.default)[0]
     if before.ndim != 1 or before.shape != after.shape:  # rivals that nobody weighs, or a sweep
         return {}
     dated, failing = was.kind == "when", np.isnan(before) | np.isnan(after)
