@@ -122,8 +122,8 @@ class Anchored(_FrontierShape):
     scatter : float or ndarray
         Standard deviation of that distance, in logs; as the rate, one for all draws or one a draw.
     can_wait : bool
-        The shape is of the records themselves. A draw whose level lies below the last one stays there, and the record
-        stands until the level meets it; only one ahead is moved back, since no row has been there.
+        The shape is of the records themselves, and a walk. A draw whose level lies below the last one stays there, and
+        the record stands until the level meets it; only one ahead is moved back, since no row has been there.
     gap : float
         The years between two dates at which its paths are drawn after the last one; between them they are straight in
         logs, so that they are the same at whatever dates they are looked at. 0: at the dates that are asked for.
@@ -261,7 +261,8 @@ def frontier(
     dates, record = np.asarray(time, dtype=float)[order], np.maximum.accumulate(np.asarray(value, dtype=float)[order])
     made = shape.as_record(dates, record) if inferred else shape.anchored(dates, record)
     if isinstance(made, Anchored):
-        made = replace(made, can_wait=of_records, gap=row_gap(dates))
+        # of a line the distance dies away by itself, and what its level was now tells little of where it goes
+        made = replace(made, can_wait=of_records and not np.any(made.forgets), gap=row_gap(dates))
     return made or Raised(shape=shape, time=dates, record=record)
 
 
