@@ -4,7 +4,8 @@
 computed figure rounds to the stated one at the stated figure's digits; ``compatible`` if the stated figure is an
 estimate and lies in the computed 90 % interval; ``about`` if the source hedges it and it is within 6 %; else
 ``disagrees``. Declared are only ``not derivable``, ``constant``, ``scenario`` and ``ours`` (a figure the source does
-not state). A claim that cannot be computed is ``failed``, and its note says why.
+not state). A claim is ``not derivable``, too, if a table lacks a row that its formula takes. One that cannot be
+computed is ``failed``. The note says why.
 
 A claim may be a dated forecast instead: it is judged by what happened (`forecast.evaluation.outcomes`).
 """
@@ -23,7 +24,7 @@ from forecast import formula
 from forecast.base import budgets
 from forecast.contract.registry import Record, Registry
 from forecast.contract.specs import ClaimSpec
-from forecast.errors import ForecastError, FormulaError, UnknownNameError, printable
+from forecast.errors import EmptyDataError, ForecastError, FormulaError, UnknownNameError, printable
 from forecast.evaluation import outcomes
 from forecast.projection.result import Projection
 
@@ -39,7 +40,7 @@ __all__ = [
     "verdict_counts_sentence",
 ]
 
-FAILED = "failed"
+FAILED, NOT_DERIVABLE = "failed", "not derivable"
 CLAIM_VERDICTS = (
     "agrees",
     "rounds",
@@ -157,6 +158,8 @@ def evaluate(spec: ClaimSpec) -> dict[str, Any]:
                 _require_value(computed), spec.stated, spec.unit, spec.tolerance,
                 hedged=bool(spec.hedge), interval=interval(spec),
             )  # fmt: skip
+    except EmptyDataError as problem:
+        computed, verdict, note = None, NOT_DERIVABLE, f"Cannot be checked: {problem}. {note}".rstrip()
     except ForecastError as problem:
         budgets.check_time(f"claim {spec.name}")
         computed, verdict = None, FAILED
@@ -272,10 +275,12 @@ def _fact(text: str, where: str) -> float:
     if not dot:
         raise FormulaError(f"{where}: expected 'plugin/model.fact', got '{printable(text, 60)}'")
     made = model(name, where=where)
-    facts = call_guarded(where, lambda: made.fit().describe().facts)
-    if key not in facts:
-        raise UnknownNameError("fact", key, facts, where=f"{where}: model '{made.name}'")
-    return float(facts[key])
+    described = call_guarded(where, lambda: made.fit().describe())
+    if key in described.gaps:
+        raise EmptyDataError(described.gaps[key])
+    if key not in described.facts:
+        raise UnknownNameError("fact", key, described.facts, where=f"{where}: model '{made.name}'")
+    return float(described.facts[key])
 
 
 def evaluate_all(

@@ -96,6 +96,8 @@ class Description:
     assumptions, sources : tuple of str
     facts : mapping of str to float
         Figures by name: ``n``, ``n_effective``, ``doubling_years``.
+    gaps : mapping of str to str
+        Figures that the data do not give, each with the reason: a claim that takes one is not derivable.
     """
 
     summary: str
@@ -103,6 +105,7 @@ class Description:
     sources: tuple[str, ...] = ()
     facts: Mapping[str, float] = field(default_factory=dict)
     read: str = ""
+    gaps: Mapping[str, str] = field(default_factory=dict)
 
 
 class FittedModel(abc.ABC):

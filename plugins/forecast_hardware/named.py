@@ -1,4 +1,4 @@
-"""The names of the models of devices that are code: what is announced, and three measures that are fitted together."""
+"""Models of devices that are code: what is announced, three measures fitted together, the charts of an essay."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from forecast import ModelSpec
 from forecast_hardware.gpu import DEVICES, PRECISIONS
+from forecast_hardware.guide_essay import GUIDE_ESSAY
 
 __all__ = ["DEVICE_MEASURES", "JOINT", "models"]
 
@@ -23,6 +24,7 @@ def models() -> Iterator[ModelSpec]:
     """Bring ``gpu-as-announced-fp16``, ``gpu-joint-rate`` and their like."""
     yield from _as_announced()
     yield from _joint()
+    yield GUIDE_ESSAY
 
 
 def _as_announced() -> Iterator[ModelSpec]:
