@@ -106,9 +106,8 @@ class _Guide:
         kept &= (rows["evidence"] == "released") & (rows["release_date"] <= _DATE) & np.isfinite(rows.numeric("peak"))
         found = {}
         launch, memory = rows.numeric("launch_price"), rows.numeric("memory")
-        for i in np.flatnonzero(kept)[
-            np.argsort(rows["path"][kept] == "tensor", kind="stable")
-        ]:  # tensor replaces vector
+        last_tensor = np.argsort(rows["path"][kept] == "tensor", kind="stable")  # it replaces a vector rate
+        for i in np.flatnonzero(kept)[last_tensor]:
             rate, bandwidth, power = (float(rows.numeric(each)[i]) for each in ("peak", "bandwidth", "tdp"))
             if not np.isfinite(rate + bandwidth + power):
                 continue
@@ -116,7 +115,8 @@ class _Guide:
             by_format = 2 if rows["vendor"][i] == "NVIDIA" and rows["release_date"][i] >= _ADA else 1
             by_sums = 2 if name.startswith("geforce-rtx") else 1  # their rates in the table add up in FP32
             found[name] = _Device(
-                str(rows["name"][i]), rate, rate * by_format * by_sums, bandwidth, float(memory[i]), power, float(launch[i])
+                str(rows["name"][i]), rate, rate * by_format * by_sums, bandwidth, float(memory[i]), power,
+                float(launch[i]),
             )  # fmt: skip
         return found
 
@@ -171,7 +171,7 @@ class _Guide:
         return 100 * own / max(self.per_dollar(each, prices, bits) for each in prices)
 
     def server_cards_rank(self) -> int:
-        """Return the lower rank of RTX 6000 Ada and H100, at launch prices, among devices of 48 GB that have a quote."""
+        """Return the lower rank of RTX 6000 Ada and H100, at launch prices, among quoted devices of 48 GB."""
         large: Iterable[str] = (n for n, d in self.devices.items() if d.memory >= _SERVER_MEMORY)
         prices = {n: self.quotes[n] for n in large if n in self.quotes}
         prices |= {n: self.launch_prices[n] for n in (_ADA_6000, _H100)}
