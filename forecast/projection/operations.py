@@ -18,6 +18,7 @@ from forecast.base.distributions import Distribution
 from forecast.contract.plugin_calls import call_guarded
 from forecast.errors import (
     DataError,
+    EmptyDataError,
     ForecastError,
     ForecastWarning,
     ModelWarning,
@@ -132,6 +133,12 @@ def drawn(block: Block, read: Inputs, values: Callable[[Array], Array]) -> Array
 def constant(block: Block, read: Inputs, value: float) -> Array:
     """Return a number that is the same in all worlds."""
     return np.broadcast_to(np.float64(value), (1, block.draws))
+
+
+@operation
+def absent(block: Block, read: Inputs, said: str) -> Array:
+    """Raise for a figure that its table does not have."""
+    raise EmptyDataError(said)
 
 
 @operation

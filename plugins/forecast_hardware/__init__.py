@@ -43,6 +43,9 @@ _ASKED: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
     "rent-or-buy": (
         ("should I rent or buy a GPU", "rent or buy", "cloud or own GPU", "when does buying a GPU pay"), {},
     ),
+    "wait-or-buy": (
+        ("should I wait to buy a GPU", "wait or buy", "buy a GPU now or later", "will GPUs get cheaper"), {},
+    ),
     "gpu-cluster": (
         ("what does a training run cost to rent", "cost of FLOP", "cost of compute on rented GPUs"), {"FLOP": "work"},
     ),
@@ -136,6 +139,12 @@ def forecast_scenarios() -> Iterator[ScenarioSpec]:
             "rent-or-buy",
             "After how many hours of work is a GPU cheaper to buy than to rent?",
             "Dettmers 2023-01-30, Which GPU(s) to Get for Deep Learning; prices: table datasets/accelerator-prices",
+        ),
+        (
+            "wait-or-buy",
+            "What does the same money buy of GPUs if it waits, and what does waiting cost?",
+            "table datasets/accelerators, by hardware/gpu-joint-rate, -per-watt and -per-dollar; market prices: table "
+            "datasets/accelerator-prices",
         ),
         (
             "gpu-delivered",

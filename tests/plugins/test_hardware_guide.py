@@ -3,12 +3,15 @@
 import csv
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import forecast
 import forecast_datasets
 from forecast import tables
+from forecast.errors import UsageError
 from forecast.tables import read
+from tests.toolkit import command
 
 PRICES = Path(forecast_datasets.__file__).parent / "accelerator-prices" / "accelerator-prices.csv"
 
@@ -73,3 +76,44 @@ def test_every_rent_says_from_what_kind_of_cloud_it_is():
     assert kinds["aws"] == "hyperscaler"
     assert kinds["vast"] == "marketplace"
     assert kinds["lambda"] == "specialised"
+
+
+def test_kinds_of_cloud_stand_side_by_side_and_one_that_does_not_rent_a_device_says_so(capsys):
+    told = command("run")(capsys, "rent-or-buy", "--draws", "64")
+    for kind in ("a specialised cloud", "a marketplace of", "a large cloud"):
+        assert kind in told.out
+    run = forecast.project("rent-or-buy", draws=16, with_={"market": 1, "desktop": 500})
+    hours = run.answers["break_even"]
+    # by hand: 6.88 USD/h at Amazon in 2026-09, the lowest of the large clouds
+    large = hours.over({"device": "h100-sxm5", "rented_from": "hyperscaler"}).median
+    assert large == pytest.approx(41_000 / (6.88 - 0.7 * 0.175), rel=1e-6)
+    assert hours.over({"device": "b200", "rented_from": "hyperscaler"}) is None
+    assert "rent (rented_from = hyperscaler, device = b200): not rented there" in run.failures
+    assert not [each for each in run.failures if not each.startswith("rent ")]
+    told = command("run")(capsys, "rent-or-buy", "--set", "rented_from=hyperscaler", "--draws", "64")
+    assert "B200                                          not rented there" in told.out
+
+
+def test_what_waiting_buys_is_set_against_the_work_that_is_lost_meanwhile(capsys):
+    settings = {"market": 1, "markup": 1.5, "desktop": 500}
+    run = forecast.project("wait-or-buy", draws=256, with_=settings)
+    gain, pays = run.answers["buys"], run.answers["pays"]
+    medians = {months: gain.over({"months": months}).median for months in ("6", "12", "24")}
+    assert 1 < medians["6"] < medians["12"] < medians["24"]
+    # GPUs bought now that run less than the share that is said do as much work in five years as those of a year later
+    share, busy, years, wait = pays.over({"months": "12"}).median, 0.15, 5, 1
+    assert share * wait + busy * (years - wait) == pytest.approx(medians["12"] * busy * (years - wait), rel=1e-6)
+    # by hand, in every world: the price of a rate now over that of a year later, electricity of five and of four years
+    rate, dollar, watt = (run.worlds[n].sel(time=["2026-10-01", "2027-10-01"], method="nearest").values
+                          for n in ("rate", "per_dollar", "per_watt"))  # fmt: skip
+    per_kilowatt_year = 0.175 * 0.15 * 24 * 365.25 / 1000 * np.array([[5.0], [4.0]])
+    price = 1.5 / dollar + 500 / (1000 * rate) + per_kilowatt_year / watt
+    assert medians["12"] == pytest.approx(np.median(price[0] / price[1]), rel=0.02)
+    dearer = forecast.project("wait-or-buy", draws=256, with_={**settings, "market": 1.5}).answers["buys"]
+    assert dearer.over({"months": "12"}).median < 0.8 * medians["12"]
+    told = command("run")(capsys, "wait-or-buy", "--draws", "64")
+    assert "Waiting 12 months buys 1." in told.out
+    assert "it pays above 1.25 times" in " ".join(told.out.split())
+    assert len(told.out.splitlines()) < 24
+    with pytest.raises(UsageError, match=r"2\.5"):
+        forecast.project("wait-or-buy", draws=16, with_={"years": "1 year"})

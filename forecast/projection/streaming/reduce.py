@@ -18,6 +18,7 @@ from forecast.base.lazy import xr
 from forecast.base.quantiles import QUANTILES
 from forecast.errors import (
     DataError,
+    EmptyDataError,
     ForecastError,
     NoDataAtDateError,
     PluginContractError,
@@ -320,8 +321,11 @@ class BatchResult:
         return list(self._record.rows(names, self.years, self.size.worlds))
 
     def reasons(self) -> Iterator[str]:
-        """Say what failed, where and why."""
+        """Say what failed, where and why; of a figure that a table does not have, only its own quantity."""
+        absent: dict[ForecastError, str] = {}
         for (name, combination), (_, error) in self._failed.items():
+            if isinstance(error, EmptyDataError) and absent.setdefault(error, name) != name:
+                continue
             if isinstance(error, NoDataAtDateError):
                 continue
             dims = self.graph.nodes[name].dims if name in self.graph.nodes else self._question_dims[name]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from forecast import units
 from forecast.contract.fields import is_number
-from forecast.errors import UnknownNameError
+from forecast.errors import EmptyDataError, UnknownNameError
 from forecast.scenarios.quantities.kind import Plan, QuantityKind
 from forecast.scenarios.quantities.node import Combination, Node
 from forecast.scenarios.spec import Choice, choices_in_braces
@@ -62,6 +62,9 @@ class TableValue(QuantityKind):
         Which of several different figures; where this is not said they are an error.
     fallback : TableValue, optional
         Where this one finds nothing.
+    absent : str
+        What is said of a combination of choices for which there is no figure: "not rented there". What rests on it is
+        not answered. Without it, a combination without a figure is an error of the scenario.
     qualifiers : mapping of str to str
         Instead of what the table's columns state.
     reading : mapping of str to str
@@ -78,6 +81,7 @@ class TableValue(QuantityKind):
     within: float | None = None
     aggregate: str = ""
     fallback: TableValue | None = None
+    absent: str = ""
     qualifiers: Mapping[str, str] = field(default_factory=dict)
     reading: Mapping[str, str] = field(default_factory=dict, repr=False)
 
@@ -131,6 +135,7 @@ class TableValue(QuantityKind):
             within=None if within is None else float(within),
             aggregate=aggregate,
             fallback=cls.read(reader, other, f"{key}.fallback", choices) if other is not None else None,
+            absent=reader.text(record, "absent", key, default=""),
             qualifiers=reader.qualifiers(record, key),
             reading=reader.reading(record, key, ("decimal", "dates", "missing", "reader")),
         )
@@ -141,10 +146,16 @@ class TableValue(QuantityKind):
         own = tuple(c for c in scenario.choices if c in used)
         key = f"quantities.{name}"
         check_size(scenario, own, f"{scenario.where}: {key}")
-        figures = {
-            values: tables.figure(self, dict(zip(own, values, strict=True)), key)
-            for values in combinations(scenario.choices, own)
-        }
+        figures = {}
+        for values in combinations(scenario.choices, own):
+            try:
+                figures[values] = tables.figure(self, dict(zip(own, values, strict=True)), key)
+            except EmptyDataError as error:
+                lack = error
+                if not self.absent:
+                    raise
+        if not figures:
+            raise lack
         unit = next(iter(figures.values())).unit
         return Node(
             name=name,
@@ -160,6 +171,8 @@ class TableValue(QuantityKind):
 
     def lower(self, plan: Plan, node: Node, combination: Combination) -> int:
         """Return the figure of this combination."""
+        if node.own_values(combination) not in node.figures:
+            return plan.add("absent", (), self.absent, of=node.name)
         return plan.add("constant", (), node.figures[node.own_values(combination)], of=node.name)
 
     def described(self) -> str:
