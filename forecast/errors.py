@@ -16,6 +16,7 @@ where it stands and what was expected, and knows the exit code of the command li
     │       └── CycleError           quantities that need one another in a circle
     ├── DataError                    observations that cannot be used
     │   ├── EmptyDataError           no rows at all
+    │   │   └── AbsentValueError         a figure that a table need not have
     │   ├── NoDataAtDateError        a model that had no data as of the date of a run
     │   ├── TableError               cells that fail their schema (all of them, as file:row:column)
     │   └── DownloadError            a described table that cannot be fetched or verified
@@ -60,6 +61,7 @@ from functools import partial
 from typing import Any
 
 __all__ = [
+    "AbsentValueError",
     "AmbiguousNameError",
     "AsOfWarning",
     "BeyondDataWarning",
@@ -282,6 +284,10 @@ class DataError(ForecastError):
 
 class EmptyDataError(DataError):
     """A table, file or selection without a single row."""
+
+
+class AbsentValueError(EmptyDataError):
+    """What is asked for rests on a figure that a scenario lets a table lack: nothing failed."""
 
 
 class NoDataAtDateError(DataError):

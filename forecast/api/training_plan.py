@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -42,6 +42,11 @@ LINES = (
     ("energy", "electricity", "MWh"), ("carbon", "carbon dioxide", "Mg"), ("site_power", "power", "MW"),
     ("filled", "memory filled", ""),
 )  # fmt: skip
+#: Costs by who owns the devices, which a scenario need not have; an amount that no table gives is not known.
+COSTS = (
+    ("cost_specialised", "- from a specialised cloud"), ("cost_marketplace", "- from a marketplace"),
+    ("cost_hyperscaler", "- from a large cloud"), ("cost_owned", "cost, owned"),
+)  # fmt: skip
 #: Where nothing says how fast.
 DEFAULT_DAYS = 90.0
 #: The other model that is offered is so much smaller.
@@ -64,7 +69,8 @@ class PlannedRun:
     device : str
     cards : int
     draws : mapping of str to ndarray
-        The quantities of `LINES` in their units, a number a world; one where nothing is uncertain.
+        The quantities of `LINES` and `COSTS` in their units, a number a world; one where nothing is uncertain, and
+        not a number of a cost that is not known.
     over_budget, late : float or None
         How likely it costs or lasts more than was given; None where that was left open.
     """
@@ -116,11 +122,12 @@ class Plan(Answer):
             if chance is not None
         ]
         trained = f"{_counted(first.interval('size')[1])} parameters on {_counted(first.interval('tokens')[1])} tokens"
+        known = math.isfinite(first.interval("cost")[1])
+        cost = f" for {said('cost', 'USD')}" if known else ", and what renting costs is not known"
         return (
-            f"{first.cards:,} rented {self.called(first.device)} train {trained} "
+            f"{first.cards:,} {'rented ' if known else ''}{self.called(first.device)} train {trained} "
             f"({amount(first.interval('work')[1], 'FLOP')}) to a loss of {said('loss', 'nat/token')} in "
-            f"{said('duration', 'day')} for {said('cost', 'USD')}"
-            f"{': ' + ' and '.join(chances) if chances else ''}."
+            f"{said('duration', 'day')}{cost}{': ' + ' and '.join(chances) if chances else ''}."
         )
 
     def called(self, device: str) -> str:
@@ -131,7 +138,7 @@ class Plan(Answer):
         """Yield the lines of the plans side by side: what it is, and its median and interval in each."""
         yield ["device", *(self.called(each.device) for each in self.plans)]
         yield ["cards", *(f"{each.cards:,}" for each in self.plans)]
-        for name, label, unit in LINES:
+        for name, label, unit in _lines(self.plans[0].draws):
             yield [label, *(_cell(*each.interval(name, level), unit) for each in self.plans)]
         over, late = ([each.over_budget for each in self.plans], [each.late for each in self.plans])
         for label, chances in (("chance to cost more", over), ("chance to take longer", late)):
@@ -150,7 +157,7 @@ class Plan(Answer):
                 {
                     "name": each.name, "device": each.device, "cards": each.cards,
                     **{n: {"unit": unit, **dict(zip((low, "p50", high), each.interval(n, level), strict=True))}
-                       for n, _, unit in LINES},
+                       for n, _, unit in _lines(each.draws)},
                     "over_budget": each.over_budget, "late": each.late,
                 }
                 for each in self.plans
@@ -223,6 +230,11 @@ def plan(
     if not 0 < risk < 1:
         raise UsageError(f"plan: risk: expected a share between 0 and 1, got {risk:g}")
     base = Scenario.load(scenario or _planning_scenario())
+    if device in base.choices["device"].left_out:  # it may lack no more than a rent
+        values = [device, *base.choices["device"].values]
+        base = Scenario.from_dict(
+            {"extends": base.name, "choices": {"device": {"values": values, "kind": "definition"}}}
+        )
     given = {name: _number(name, value) for name, value in stated.items() if value is not None}
     if by is not None:
         given["days"] = min(given.get("days", math.inf), _days_until(by, base))
@@ -273,8 +285,13 @@ def _number(name: str, value: float | str) -> float:
     measured = parse_measured(value) if isinstance(value, str) else None
     try:
         number = float(units.convert(*measured, unit, where=where)) if measured else parse_set_number(name, value)
-    except UnitError:
-        raise
+    except UnitError as error:
+        if name != "budget":
+            raise
+        raise UnitError(
+            f"{where}: expected an amount in USD, got '{printable(value, 40)}': convert another currency by the rate "
+            "of the day"
+        ) from error
     except UsageError:
         raise UsageError(expected) from None
     if name == "cards" and not 1 <= number <= _MAX_CARDS:
@@ -309,7 +326,7 @@ class _Planner:
         self.fit = law(name).published(published)
         known = base.choices["device"].values
         if device and device not in known:
-            raise UnknownNameError("device", device, known, where="plan")
+            raise UnknownNameError("device", device, (*known, *base.choices["device"].left_out), where="plan")
         self.device = device
 
     def worlds(self, cards: float, work: float, **settings: object) -> dict[str, dict[str, Array]]:
@@ -318,7 +335,7 @@ class _Planner:
         run = run_scenario(self.base, with_=given, keep=self.options["draws"], cache=self.cache, **self.options)
         devices = run.choices["device"].values
         out: dict[str, dict[str, Array]] = {name: {} for name in devices}
-        for name, _, unit in LINES:
+        for name, _, unit in _lines(run.worlds):
             array = run.worlds[name]
             values = array.isel(time=-1) if "time" in array.dims else array
             for each in devices:
@@ -361,6 +378,8 @@ class _Planner:
         wanted = self._wanted()
         if wanted is not None:
             return wanted, next(name for name in ("compute", "loss", "size", "tokens") if name in given)
+        if "budget" in given and not math.isfinite(unit_cost):
+            raise UsageError(f"plan: budget: no rent of {self.device} is known; state one: --set rent='2 USD/hour'")
         allowed = {"budget": given["budget"] / unit_cost} if "budget" in given else {}
         if {"cards", "days"} <= set(given):
             allowed["days"] = given["days"] / unit_days
@@ -435,6 +454,14 @@ class _Planner:
         )  # fmt: skip
 
 
+def _lines(names: Container[Hashable]) -> Iterator[tuple[str, str, str]]:
+    """Yield the lines of a plan, costs by who owns the devices below the cost; those alone that are there."""
+    for name, label, unit in LINES:
+        yield name, label, unit
+        if name == "cost":
+            yield from ((own, said, unit) for own, said in COSTS if own in names)
+
+
 def _counted(number: float) -> str:
     """Say a count of parameters or tokens as the field does: 70B, 1.4T."""
     for size, letter in ((1e15, "Q"), (1e12, "T"), (1e9, "B"), (1e6, "M")):
@@ -446,6 +473,8 @@ def _counted(number: float) -> str:
 def _cell(low: float, middle: float, high: float, unit: str) -> str:
     if unit in ("param", "token"):
         return _counted(middle)
+    if not math.isfinite(middle):
+        return "not known"
     if unit == "nat/token":
         return f"{middle:.3g} ({low:.3g} to {high:.3g})" if low < high else f"{middle:.3g}"
     said = amount(middle, unit)

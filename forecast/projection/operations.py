@@ -17,8 +17,8 @@ from forecast import units
 from forecast.base.distributions import Distribution
 from forecast.contract.plugin_calls import call_guarded
 from forecast.errors import (
+    AbsentValueError,
     DataError,
-    EmptyDataError,
     ForecastError,
     ForecastWarning,
     ModelWarning,
@@ -137,8 +137,8 @@ def constant(block: Block, read: Inputs, value: float) -> Array:
 
 @operation
 def absent(block: Block, read: Inputs, said: str) -> Array:
-    """Raise for a figure that its table does not have."""
-    raise EmptyDataError(said)
+    """Raise for a figure that its table lacks."""
+    raise AbsentValueError(said)
 
 
 @operation

@@ -9,7 +9,7 @@ import hashlib
 import json
 import math
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -18,6 +18,7 @@ from forecast.models.law_fits import LawModel
 from forecast.projection import source_tables
 from forecast.scenarios.graph import ScenarioGraph
 from forecast.scenarios.kinds.chosen import as_written
+from forecast.scenarios.kinds.table_value import TableValue
 from forecast.scenarios.quantities.correlation import Correlation
 from forecast.scenarios.scenario import Scenario
 from forecast.scenarios.settings import setting_targets
@@ -59,8 +60,17 @@ ORDERED_ATTRIBUTES = ("questions", "rankings", "values", "first")
 _OPTIONAL_ATTRIBUTES = frozenset({
     "published_on", "rankings", "values", "first", "opens", "update", "correlations", "limits", "changes", "show",
     "labels", "levers", "says", "definitions", "rivals", "streams", "replaced", "newest_data", "read", "warnings",
-    "failing", "swap",
+    "failing", "swap", "absent",
 })  # fmt: skip
+
+
+def _absent_values(graph: ScenarioGraph) -> Iterator[dict[str, Any]]:
+    """Yield the combinations of choices for which a table lacks a figure that it need not have, and what is said."""
+    for node in graph.nodes.values():
+        if isinstance(node.quantity, TableValue) and node.quantity.absent:
+            for values in graph.combinations(node.own):
+                if values not in node.figures:
+                    yield {"choices": dict(zip(node.own, values, strict=True)), "said": node.quantity.absent}
 
 
 def provenance(
@@ -107,6 +117,7 @@ def provenance(
         "read": list(graph.read),
         "models": models,
         "failures": failures,
+        "absent": list(_absent_values(graph)),
         "warnings": [each.record for each in warnings],
         "failing": list(failing),
         "swap": dict(swaps),

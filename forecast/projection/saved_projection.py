@@ -196,6 +196,7 @@ _ATTRIBUTES = ObjectSchema(
         "baseline": MappingSchema(_BASELINE),
         "scenario_text": TEXT,
         "failing": ListSchema(_FAILING),
+        "absent": ListSchema(ObjectSchema({"choices": MappingSchema(TEXT), "said": TEXT})),
     },
 )
 

@@ -55,8 +55,6 @@ COLUMNS = {
 MAX_RANKING_COMBINATIONS = 2
 #: Columns of a terminal for a heading, so that what stands at its end is never cut.
 _HEADING_WIDTH = 78
-#: Longer reasons are no cell of a table.
-_MAX_REASON_WIDTH = 24
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,18 +154,8 @@ def answer_row(
 ) -> ReportRow:
     """Return the row of an answer under values of choices."""
     found = answer.over(chosen)
-    texts = (_short_reason(answer, chosen) or "failed",) if found is None else table_cells(answer, found)
+    texts = (answer.run.absent(chosen) or "failed",) if found is None else table_cells(answer, found)
     return ReportRow(label=label, spread=found, cells=texts, of=of, leads=leads)
-
-
-def _short_reason(answer: ProjectedAnswer, chosen: Mapping[str, str]) -> str:
-    """Return why there is no answer under values of choices, if that is as short as a label; else nothing."""
-    for failure in answer.run.failures:
-        where, _, reason = failure.partition("): ")
-        parts = dict(part.split(" = ", 1) for part in where.partition(" (")[2].split(", ") if " = " in part)
-        if parts and parts.items() <= chosen.items() and len(reason) <= _MAX_REASON_WIDTH:
-            return reason
-    return ""
 
 
 def question_label(answer: ProjectedAnswer, chosen: Mapping[str, str], words: Labels) -> str:

@@ -72,6 +72,10 @@ class Tables:
         """What was read of files so far, a sentence each."""
         return tuple(each.columns.notes.line() for each in self._tables.values() if each.columns.from_file)
 
+    def unit(self, cell: TableValue) -> str:
+        """Return the unit of the column of a cell."""
+        return self._read(cell.table, cell.reading).columns.units.get(cell.column, "")
+
     @staticmethod
     def _mask(table: SharedTable, column: str, text: str, key: str) -> NDArray[np.bool_]:
         from forecast import tables

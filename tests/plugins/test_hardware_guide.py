@@ -88,8 +88,7 @@ def test_kinds_of_cloud_stand_side_by_side_and_one_that_does_not_rent_a_device_s
     large = hours.over({"device": "h100-sxm5", "rented_from": "hyperscaler"}).median
     assert large == pytest.approx(41_000 / (6.88 - 0.7 * 0.175), rel=1e-6)
     assert hours.over({"device": "b200", "rented_from": "hyperscaler"}) is None
-    assert "rent (rented_from = hyperscaler, device = b200): not rented there" in run.failures
-    assert not [each for each in run.failures if not each.startswith("rent ")]
+    assert (run.failures, told.code) == ([], 0)  # nothing failed
     told = command("run")(capsys, "rent-or-buy", "--set", "rented_from=hyperscaler", "--draws", "64")
     assert "B200                                          not rented there" in told.out
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import forecast
 import forecast_hardware
@@ -13,6 +14,7 @@ from forecast.contract.registry import get_registry
 from forecast.errors import QualifierError
 from forecast.report import result_data
 from forecast.scenarios.graph import build
+from forecast_hardware import cluster
 
 
 def value(name, draws=8, **settings):
@@ -315,7 +317,7 @@ def test_twice_the_chips_take_a_little_more_than_half_the_time():
 
 
 def test_what_a_link_costs_is_what_a_ring_sends_over_it():
-    at = {"chips": 1024, "width": 8192, "batch": 4e6, "utilisation": 0.4, "hidden_share": 0}
+    at = {"chips": 1024, "width": 8192, "batch": 4e6, "utilisation": 0.4, "hidden_share": 0, "exposed_share": 1}
     level = forecast.project("gpu-cluster", draws=8, with_=at)["projection"].isel(time=0, draw=0)
     for device, link in {"h100-sxm5": 450.0, "l40s": 31.5}.items():
         of = level.sel(device=device)
@@ -386,6 +388,39 @@ def test_no_link_is_from_memory():
     for link, rate in named:
         if not link.startswith("ethernet"):  # of which a device has many
             assert rate == pytest.approx(rates[link], rel=1e-3), link
+
+
+def test_a_cluster_like_those_that_report_their_mfu_has_it_whatever_its_links_take():
+    """1,024 A100 are what the published shares are of: links are taken off them and put on again."""
+    run = forecast.project("gpu-cluster", draws=256, with_={"device": "a100-sxm4-80gb"})
+    level = run["projection"].isel(time=0).sel(device="a100-sxm4-80gb")
+    reached = (level["utilisation"] * level["scaling_efficiency"]).values
+    possible = level["utilisation"].values < 1
+    assert possible.mean() > 0.95
+    assert reached[possible] == pytest.approx(level["mfu"].values[possible])
+
+
+def test_published_mfu_and_how_little_it_falls_with_the_number_of_devices_are_those_of_the_table():
+    runs = forecast.tables.to_columns("datasets/training-runs-2026")
+    chip = runs.column("chip")
+    kept = np.array([str(each).startswith(("NVIDIA A100", "NVIDIA H100")) for each in chip])
+    kept &= (runs.column("language") == "yes") & (runs.column("confidence") == "confident")
+    mfu, chips = runs.numeric("utilisation"), runs.numeric("chips")
+    kept &= np.isfinite(mfu)
+    logit = np.log(mfu[kept] / (1 - mfu[kept]))
+    assert (kept.sum(), np.nanmedian(chips[kept])) == (18, 1024)
+    off = stats.t.ppf([0.05, 0.5, 0.95], len(logit) - 1) * logit.std(ddof=1) * np.sqrt(1 + 1 / len(logit))
+    stated = cluster.PUBLISHED_MFU.distribution
+    assert list(stated.values()) == pytest.approx(1 / (1 + np.exp(-logit.mean() - off)), rel=5e-3)
+    # time of gradients over InfiniBand in units of computing at the peak, as gpu-cluster has it
+    kept &= np.isfinite(chips)
+    peak = np.where([str(each).startswith("NVIDIA H100") for each in chip[kept]], 989.4e12, 312e12)
+    tokens = np.maximum(np.sqrt(2e6 * 1.6e7), 6144 * chips[kept] / 8) * 8 / chips[kept]
+    across = 48 / 8 * (1 - 8 / chips[kept]) / 50e9 / tokens / (72 / (8 * peak))
+    line = stats.linregress(across, 1 / mfu[kept])
+    assert (line.slope, line.stderr) == pytest.approx((-0.45, 0.41), abs=0.01)
+    cut = stats.truncnorm(-line.slope / line.stderr, (1 - line.slope) / line.stderr, line.slope, line.stderr)
+    assert list(cluster.EXPOSED_SHARE.distribution.values()) == pytest.approx(cut.ppf([0.05, 0.5, 0.95]), abs=0.005)
 
 
 def test_a_run_of_1024_chips_does_not_go_to_devices_without_a_fast_link():

@@ -516,6 +516,11 @@ class Projection(HtmlText):
         """Why quantities fail in some combinations of choices."""
         return list(self._attribute("failures"))
 
+    def absent(self, chosen: Mapping[str, str]) -> str:
+        """Return what the scenario says of a figure that a table lacks under values of choices; nothing if none is."""
+        lacks = (each["said"] for each in self._attribute("absent", ()) if each["choices"].items() <= chosen.items())
+        return next(lacks, "")
+
     @cached_property
     def failing(self) -> list[dict[str, Any]]:
         """What fails in at most 1 in 1,000 worlds, which are left out: ``name, choices, worlds, first, reason``."""

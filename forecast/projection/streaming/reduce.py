@@ -17,8 +17,8 @@ from forecast.base.dates import decimal_year, from_decimal_year
 from forecast.base.lazy import xr
 from forecast.base.quantiles import QUANTILES
 from forecast.errors import (
+    AbsentValueError,
     DataError,
-    EmptyDataError,
     ForecastError,
     NoDataAtDateError,
     PluginContractError,
@@ -321,12 +321,9 @@ class BatchResult:
         return list(self._record.rows(names, self.years, self.size.worlds))
 
     def reasons(self) -> Iterator[str]:
-        """Say what failed, where and why; of a figure that a table does not have, only its own quantity."""
-        absent: dict[ForecastError, str] = {}
+        """Say what failed, where and why."""
         for (name, combination), (_, error) in self._failed.items():
-            if isinstance(error, EmptyDataError) and absent.setdefault(error, name) != name:
-                continue
-            if isinstance(error, NoDataAtDateError):
+            if isinstance(error, (AbsentValueError, NoDataAtDateError)):
                 continue
             dims = self.graph.nodes[name].dims if name in self.graph.nodes else self._question_dims[name]
             chosen = ", ".join(f"{d} = {v}" for d, v in zip(dims, combination, strict=True))
@@ -336,7 +333,7 @@ class BatchResult:
         """Raise the failure of a quantity, or of an update, that failed in every combination."""
         for name, dims in {**{n: node.dims for n, node in self.graph.quantities.items()}, **self._weighed}.items():
             errors = [self._failed.get((name, c)) for c in self.graph.combinations(dims)]
-            if all(errors) and errors[0] is not None:
+            if all(errors) and errors[0] is not None and not isinstance(errors[0][1], AbsentValueError):
                 raise errors[0][1]
 
     @property
@@ -444,7 +441,15 @@ def _returns_to_start(level: Array) -> bool:
 #: Errors that are made of a sentence alone.
 _PLAIN_ERRORS = {
     each.__name__: each
-    for each in (DataError, PluginContractError, ScenarioError, UnitError, UsageError, NoDataAtDateError)
+    for each in (
+        AbsentValueError,
+        DataError,
+        NoDataAtDateError,
+        PluginContractError,
+        ScenarioError,
+        UnitError,
+        UsageError,
+    )
 }
 
 

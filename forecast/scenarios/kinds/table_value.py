@@ -150,13 +150,10 @@ class TableValue(QuantityKind):
         for values in combinations(scenario.choices, own):
             try:
                 figures[values] = tables.figure(self, dict(zip(own, values, strict=True)), key)
-            except EmptyDataError as error:
-                lack = error
+            except EmptyDataError:
                 if not self.absent:
                     raise
-        if not figures:
-            raise lack
-        unit = next(iter(figures.values())).unit
+        unit = next(iter(figures.values())).unit if figures else tables.unit(self)
         return Node(
             name=name,
             unit=unit,
