@@ -16,29 +16,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast import ModelSpec
 from forecast.errors import EmptyDataError
 from forecast.models import Description, Unfitted
 from forecast_hardware.gpu import ACCELERATORS_TABLE
-from forecast_hardware.hardware_inputs import GPU
 
 if TYPE_CHECKING:
+    from forecast import ModelSpec
     from forecast.models import Model
     from forecast.streams import Streams
 
 Array = NDArray[np.float64]
 
-__all__ = ["GUIDE_ESSAY", "build"]
+__all__ = ["build"]
 
-GUIDE_ESSAY = ModelSpec(
-    name="guide-essay",
-    title="RTX 4090 as a share of an H100 in 8-bit inference, by the rules of the essay of 2023-01-30",
-    quantity="hardware.guide_essay",
-    unit="",
-    target="forecast_hardware.guide_essay:build",
-    note="its facts are the figures of the essay that our tables give",
-    reference=GPU,
-)
 _DATE, _TWO_YEARS_BEFORE, _ADA = (np.datetime64(day) for day in ("2023-01-30", "2021-01-30", "2022-09-20"))
 #: USD for each device: of a desktop, and of a server; USD for each watt in five years at 15 % and 0.175 USD/kWh.
 _DESKTOP, _SERVER, _PER_WATT = 1000.0, 2000.0, 5 * 365.25 * 24 * 0.15 * 0.175 / 1000
