@@ -112,7 +112,7 @@ WITHOUT_LLAMA = {"mfu": {"p05": 0.184, "p50": 0.352, "p95": 0.567},
          {"duration": 2808 / 24, "energy": 433}),
         ({"size": 405e9, "tokens": 15.6e12, "cards": 16384, "device": "h100-sxm5", "with_": WITHOUT_LLAMA},
          {"duration": 2142 / 24, "cost": 52.9e6}),
-        # nobody rents out 10,000 of these in compute-prices: days are known, the cost is not
+        # days that the source derives from a share of the peak; no rent is in compute-prices, so no cost
         ({"size": 174.6e9, "tokens": 300e9, "cards": 10000, "device": "tesla-v100-sxm2"}, {"duration": 355.2 / 24}),
         # 2.664M hours of pre-training on 2,048 H800: DeepSeek-AI 2024, arXiv:2412.19437, table 1
         ({"size": 37e9, "tokens": 14.8e12, "cards": 2048, "device": "h100-sxm5"},
