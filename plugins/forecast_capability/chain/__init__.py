@@ -27,7 +27,6 @@ CHAIN_MODELS = {
     "elasticity": ("By which power of its input research finds more, where it drives algorithms", "elasticity", "", ""),
     "beta": ("Orders that make the next order harder to find, where research drives algorithms", "returns", "", ""),
     "bend": ("By which share an order of compute is worth less an order further on", "index_bend", "", ""),
-    "growth": ("Orders of magnitude a year that the largest run grew so far", "compute_pace", "1/year", ""),
     "run": ("Training compute of a frontier run", "training_compute", "FLOP", "positive"),
     "algorithms": ("What is left of the index beside compute, over that at the start", "algorithms", "", "positive"),
     "index": (

@@ -33,7 +33,7 @@ from forecast_capability.chain.likelihood import (
 )
 from forecast_capability.chain.records import largest_runs
 from forecast_capability.chain.rows import ANCHOR_LOG10_FLOP
-from forecast_capability.chain.worlds import ALONE_FORM, SPAN, WORLD_DATE_ATOL_YEARS, Estimates, estimates
+from forecast_capability.chain.worlds import ALONE_FORM, WORLD_DATE_ATOL_YEARS, Estimates, estimates
 from forecast_capability.quantities.index import HORIZON_TABLE, INDEX_TABLE, VERSION
 
 if TYPE_CHECKING:
@@ -58,7 +58,6 @@ __all__ = [
     "bend",
     "beta",
     "elasticity",
-    "growth",
     "horizon",
     "index",
     "index_alone",
@@ -204,11 +203,11 @@ class _FittedColumn(_Fitted):
         return self.said(f"{self.model.what}: {self.described(self.model.column)}")
 
 
-def _column_model(column: str, what: str, *, rated: bool = True) -> Callable[[str, ModelSpec], Model]:
+def _column_model(column: str, what: str) -> Callable[[str, ModelSpec], Model]:
     """Return what builds the model of a column of the draws: one number a world."""
 
     def build(name: str, spec: ModelSpec) -> Model:
-        return _made(_Column, name, spec, FORM, column=column, what=what, rated=rated)
+        return _made(_Column, name, spec, FORM, column=column, what=what)
 
     return build
 
@@ -218,7 +217,6 @@ bend = _column_model("bend", "share by which an order of compute is worth less a
 pace = _column_model("algorithms_slope", "orders of magnitude a year that algorithms give at the end of the rows")
 elasticity = _column_model("elasticity", "power of its input by which the pace of algorithms rises; 0 where not driven")
 beta = _column_model("beta", "orders that make the next order harder to find; 0 where research drives nothing")
-growth = _column_model("growth", f"orders a year that the largest run grew over {SPAN:g} years", rated=False)
 
 
 # --- Paths ----------------------------------------------------------------------------------------------------------
