@@ -52,6 +52,7 @@ def test_guidance_is_a_plan_and_unverified(spending):
         if row["what"] == "capital expenditure":
             assert (row["plan"] == "yes") == (row["status"] == "unverified"), name
         assert row["begins"] < row["ends"]
+        assert row["plan"] == "yes" or row["vintage"] > row["ends"], name
         assert (row["ends"] - row["begins"]).days == pytest.approx(91 if row["span"] == "quarter" else 365, abs=2)
 
 

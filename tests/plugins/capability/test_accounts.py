@@ -147,8 +147,10 @@ def test_spending_at_the_start_goes_on_from_the_last_quarter():
     said = forecast.model("capability/accounts-capex-now").fit().describe().facts
     assert said["last"] == pytest.approx(4 * 165.05e9, rel=1e-3)
     assert said["growth"] == pytest.approx(np.log(165.05 / 88.246), rel=1e-3)
-    earlier = forecast.model("capability/accounts-capex-now").fit(as_of=2023.0).describe().facts
-    assert earlier["last"] == pytest.approx(151.08e9, rel=1e-3)
+    # the year 2022 was published 40 days after it ended
+    for date, last in ((2023.0, 127.6e9), (2023.2, 151.08e9)):
+        earlier = forecast.model("capability/accounts-capex-now").fit(as_of=date).describe().facts
+        assert earlier["last"] == pytest.approx(last, rel=1e-3), date
     # guidance of July 2026 for the whole year, and the rate of October that goes with it
     now = worlds()("capex", "USD/year")[0]
     low, high = np.quantile(now, [0.05, 0.95])
