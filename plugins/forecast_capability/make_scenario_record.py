@@ -1,46 +1,66 @@
-"""Make the record of ``model-capability`` anew: ``python -m forecast_capability.make_scenario_record [FOLDER]``.
+"""Make the records of the scenarios anew: ``python -m forecast_capability.make_scenario_record [FOLDER]``.
 
-It runs the whole scenario as of seven dates in the past, scores it beside its rivals, and writes the forecasts whose
-outcome is known, with what they were made from: the hashes of the scenario and of every table behind it. A test holds
-these to what is there now, so that a change of either asks for a new record.
+It runs ``model-capability`` as of seven dates in the past, and ``model-limits`` as of eleven, scores them beside their
+rivals, and writes the forecasts whose outcome is known, with what they were made from: the hashes of each scenario and
+of every table behind it. A test holds these to what is there now, so that a change of either asks for a new record.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from forecast.errors import UsageError
 
-__all__ = ["FOLDER", "N_RECORD_DRAWS", "RECORD_SCALES", "SCENARIO", "SEED", "VINTAGES", "made_from", "main"]
+__all__ = ["FOLDER", "N_RECORD_DRAWS", "RECORDS", "SCENARIO", "SEED", "Record", "made_from", "main"]
 
 SCENARIO = "capability/model-capability"
 FOLDER = Path(__file__).parent / "scenarios" / "record"
-VINTAGES = tuple(2023 + 0.5 * i for i in range(7))
-#: Those that speak of time horizons count in doublings.
-RECORD_SCALES = {"horizon": "log2"}
 N_RECORD_DRAWS, SEED = 1024, 0
 
 
+class Record(NamedTuple):
+    """When a scenario is asked, of which quantities (all that are observed unless named), and in what they count."""
+
+    vintages: tuple[float, ...]
+    quantities: tuple[str, ...] = ()
+    scales: Mapping[str, str] = {}
+
+
+RECORDS = {
+    # those that speak of time horizons count in doublings
+    SCENARIO: Record(tuple(2023 + 0.5 * i for i in range(7)), scales={"horizon": "log2"}),
+    # what limits rest on, once the year before is published: spending, chips, the largest site, power of a device
+    "capability/model-limits": Record(
+        tuple(2015.25 + i for i in range(11)), ("capex", "stock", "site_trend", "device_power_trend")
+    ),
+}
+
+
 def made_from() -> dict[str, Any]:
-    """Return what the record depends on, as `main` writes it."""
+    """Return what each record depends on, as `main` writes it."""
     import forecast
 
-    stated = forecast.project(SCENARIO, draws=1, seed=SEED).provenance
-    return {
-        "scenario": stated["scenario_hash"],
-        "data": {name: each for name, each in sorted(stated["data"].items()) if "/" in name},
-        "vintages": list(VINTAGES),
-        "scales": RECORD_SCALES,
-        "draws": N_RECORD_DRAWS,
-        "seed": SEED,
-    }
+    found = {}
+    for name, record in RECORDS.items():
+        stated = forecast.project(name, draws=1, seed=SEED).provenance
+        found[name] = {
+            "scenario": stated["scenario_hash"],
+            "data": {table: each for table, each in sorted(stated["data"].items()) if "/" in table},
+            "vintages": list(record.vintages),
+            "quantities": list(record.quantities),
+            "scales": dict(record.scales),
+            "draws": N_RECORD_DRAWS,
+            "seed": SEED,
+        }
+    return found
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Write the record into a folder."""
+    """Write the records into a folder."""
     import forecast
     from forecast.base.files import write_atomic
     from forecast.evaluation.whole import scenario_scores
@@ -49,11 +69,10 @@ def main(arguments: list[str] | None = None) -> None:
     if len(given) > 1:
         raise UsageError(f"make_scenario_record: expected at most one folder, got {len(given)} arguments")
     folder = Path(given[0]) if given else FOLDER
-    found = forecast.backtest_scenario(
-        SCENARIO, vintages=VINTAGES, scales=RECORD_SCALES, draws=N_RECORD_DRAWS, seed=SEED
-    )
     folder.mkdir(parents=True, exist_ok=True)
-    scenario_scores.write_record(found, folder / "model-capability.csv")
+    for name, record in RECORDS.items():
+        found = forecast.backtest_scenario(name, **record._asdict(), draws=N_RECORD_DRAWS, seed=SEED)
+        scenario_scores.write_record(found, folder / f"{name.rpartition('/')[2]}.csv")
     write_atomic(folder / "made-from.json", json.dumps(made_from(), indent=2) + "\n")
 
 

@@ -174,6 +174,17 @@ def models() -> Iterator[TrendSpec]:
         keeps="frontier",
         shapes=(*_pool_shapes(True), _staircase(MEMORY_STEPS, "HBM came once")),
     )
+    yield _series(
+        "gpu-power",
+        "Power of the released device that draws most so far",
+        y="tdp",
+        unit="W",
+        where={"status": "verified"},
+        records=True,
+        keeps="frontier",
+        shapes=_pool_shapes(True),
+        note="by the data sheet of one package; wafers, whose makers state the power of a system, are left out",
+    )
     nobody = "no source says what the best device can reach at whatever precision"
     yield _series(
         "gpu-best",

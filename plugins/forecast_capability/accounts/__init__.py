@@ -45,6 +45,10 @@ def models() -> Iterator[ModelSpec]:
          "more sites are tracked every year: the share is held as it stands"),
         ("planned-chips", "Chips of tracked sites, built and planned, H100 equivalents", "", "planned",
          "plans of 2026-09, to the end of 2028"),
+        ("plan-delay", "How late tracked sites are, in the mean", "year", "plan_delay",
+         "steps due between two editions of the sites, 2026-05 and 2026-09: the done ones and those that are not"),
+        ("plan-growth", "Growth a year of the power that is planned at a site", "1/year", "plan_growth",
+         "of the sites with a plan in both editions; those that the later one left out are unknown"),
         ("planned-research", "R&D compute of the largest laboratory, by its own forecast", "USD/year", "planned",
          "told to investors, as reported by the press; to 2028"),
         ("planned-site", "Power of the largest site, built and planned", "MW", "planned",
@@ -52,7 +56,7 @@ def models() -> Iterator[ModelSpec]:
     ):  # fmt: skip
         yield ModelSpec(
             name=f"accounts-{name}", title=title, quantity=f"capability.{name.replace('-', '_')}", unit=unit,
-            keeps="" if target == "walk" else "positive", target=f"{at}:{target}", note=note,
+            keeps="" if target in ("walk", "plan_growth") else "positive", target=f"{at}:{target}", note=note,
             reference=ACCOUNTS_REFERENCE,
         )  # fmt: skip
 

@@ -15,16 +15,39 @@ from numpy.typing import NDArray
 
 from forecast import ModelSpec
 from forecast.errors import DataError
-from forecast.models import Description, FittedModel, Model, ModelRecord
+from forecast.models import Description, FittedModel, Model, ModelRecord, Observations
 from forecast.streams import student_t
-from forecast_capability.accounts.ratios import FOUR, LAB, RATIOS, RUNS_EDITION, Ratio, Tables, of_link, pooled_spread
+from forecast_capability.accounts.ratios import (
+    EDITIONS,
+    FOUR,
+    LAB,
+    RATIOS,
+    RUNS_EDITION,
+    Ratio,
+    Tables,
+    of_link,
+    pooled_spread,
+)
+from forecast_capability.accounts.slips import EDITION_DAYS, due_steps, plan_revisions
 
 if TYPE_CHECKING:
     from forecast.streams import Streams
 
 Array = NDArray[np.float64]
 
-__all__ = ["GROWTHS", "SHARES_AND_FACTORS", "capex", "growth_spread", "last", "planned", "ratio", "share_gain", "walk"]
+__all__ = [
+    "GROWTHS",
+    "SHARES_AND_FACTORS",
+    "capex",
+    "growth_spread",
+    "last",
+    "plan_delay",
+    "plan_growth",
+    "planned",
+    "ratio",
+    "share_gain",
+    "walk",
+]
 
 #: Links whose spread around their mean is pooled: of shares and factors, and of growth.
 SHARES_AND_FACTORS = (
@@ -122,6 +145,7 @@ class _Capex(ModelRecord):
         before = int(np.argmin(np.abs(dates - (dates[-1] - 1))))
         growth = float(np.log(rates[-1] / rates[before]) / (dates[-1] - dates[before]))
         spread, _ = pooled_spread(tables, GROWTHS[:1])
+        points = _spending_rates(tables, whole_past=True)
         return _FittedCapex(
             model=self,
             said=f"{rates[-1] / 1e9:,.0f} bn USD a year in {dates[-1]:.2f}, {np.expm1(growth):+.0%} on the year "
@@ -131,11 +155,15 @@ class _Capex(ModelRecord):
             date=float(dates[-1]),
             growth=growth,
             spread=spread,
+            points=Observations(time=points[0], value=points[1], unit=self.unit),
         )
 
 
-def _spending_rates(tables: Tables) -> tuple[Array, Array]:
-    """Return the four companies' spending, USD a year, and the middle of the period that it is of."""
+def _spending_rates(tables: Tables, *, whole_past: bool = False) -> tuple[Array, Array]:
+    """Return the four companies' spending, USD a year, and the middle of the period that it is of.
+
+    By quarters where there are more than four of them, else by years; with `whole_past` the years before are in it too.
+    """
     whole = {int(period) + 0.5: usd for (who, period), usd in _of_all(tables.spent()).items() if who == ""}
     quarters = {
         int(period[:4]) + (int(period[-1]) - 0.5) / 4: 4 * usd
@@ -143,6 +171,8 @@ def _spending_rates(tables: Tables) -> tuple[Array, Array]:
         if who == ""
     }
     of = quarters if len(quarters) > QUARTERS_A_YEAR else whole
+    if whole_past:
+        of = {date: usd for date, usd in whole.items() if date < min(of)} | of
     dates = np.array(sorted(of))
     return dates, np.array([of[date] for date in dates])
 
@@ -165,6 +195,10 @@ class _FittedCapex(_Fitted):
     date: float
     growth: float
     spread: float
+    points: Observations
+
+    def observed(self) -> Observations:
+        return self.points
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
         from scipy.special import ndtri
@@ -304,7 +338,7 @@ class _Planned(ModelRecord):
         return _FittedPlanned(
             model=self,
             said=f"{values[-1]:,.3g} by {dates[-1]:.1f}",
-            assumptions=("plans are done on the day",),
+            assumptions=("plans are done on the day: accounts-plan-delay says how late they are",),
             facts={"last": float(values[-1]), "date": float(dates[-1])},
             dates=dates,
             values=values,
@@ -349,3 +383,82 @@ class _FittedPlanned(_Fitted):
 def planned(name: str, spec: ModelSpec) -> Model:
     """Build the power of the largest site, the chips of all that are followed, or research, as planned."""
     return _Planned(**_base_record(spec, name), what=spec.name.rpartition("-")[2])  # type: ignore[arg-type]
+
+
+# --- How plans slip: two editions are kept, four months apart --------------------------------------------------------
+
+
+def _check_editions_are_out(as_of: float | None, name: str) -> None:
+    if as_of is not None and as_of <= EDITION_DAYS[1]:
+        raise DataError(f"{name}: the later of two editions of the sites is of {EDITIONS[1]}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _PlanDelay(ModelRecord):
+    def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
+        _check_editions_are_out(as_of, self.name)
+        steps = due_steps()
+        late, done = sum(step.late for step in steps), sum(step.done for step in steps)
+        if not done:
+            raise DataError(f"{self.name}: of {len(steps)} steps that were due none was done, so their delay is open")
+        return _FittedDelay(
+            model=self,
+            said=f"of {len(steps)} sites whose next step was due between the editions {' and '.join(EDITIONS)}, {done} "
+            f"had done it, and all together were {late:.2f} years late by then; delays are exponential, with a mean "
+            f"of {12 * late / done:.0f} months, as uncertain as {done} steps leave it",
+            assumptions=("plans for later years slip no more than steps that were due within four months: ours",),
+            facts={"n": float(len(steps)), "done": float(done), "late": late},
+            late=late,
+            done=done,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _FittedDelay(_Fitted):
+    late: float
+    done: int
+
+    def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
+        from scipy.special import gammaincinv
+
+        mean = self.late / gammaincinv(self.done, streams.uniforms("parameters", 1)[0])
+        return np.broadcast_to(mean, (len(time), streams.draws)).copy()
+
+
+def plan_delay(name: str, spec: ModelSpec) -> Model:
+    """Build how late sites are in the mean: an exponential delay, where what is not done yet is censored."""
+    return _PlanDelay(**_base_record(spec, name))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _PlanGrowth(ModelRecord):
+    def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
+        _check_editions_are_out(as_of, self.name)
+        growth = np.array(list(plan_revisions().values())) / (EDITION_DAYS[1] - EDITION_DAYS[0])
+        middle, error = float(growth.mean()), float(growth.std(ddof=1) / np.sqrt(len(growth)))
+        return _FittedPlanGrowth(
+            model=self,
+            said=f"from the edition {EDITIONS[0]} to {EDITIONS[1]} the final power of {len(growth)} planned sites grew "
+            f"by {middle:.2f} a year in its logarithm, with a standard error of {error:.2f}",
+            assumptions=("plans go on to grow as they did in four months, until they are due: ours",),
+            facts={"n": float(len(growth)), "middle": middle, "error": error},
+            middle=middle,
+            error=error,
+            dof=len(growth) - 1,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _FittedPlanGrowth(_Fitted):
+    middle: float
+    error: float
+    dof: int
+
+    def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
+        drawn = self.middle + self.error * student_t(streams.uniforms("parameters", 2), self.dof)[0]
+        return np.broadcast_to(drawn, (len(time), streams.draws)).copy()
+
+
+def plan_growth(name: str, spec: ModelSpec) -> Model:
+    """Build by how much the power that is planned at a site grows a year, from one edition to the next."""
+    return _PlanGrowth(**_base_record(spec, name))  # type: ignore[arg-type]

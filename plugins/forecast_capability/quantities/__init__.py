@@ -72,6 +72,8 @@ SCENARIOS = {
     "model-abilities": "What can models do, and for how long at a time?",
     "model-tokens": "What do tokens of a given quality cost?",
 }
+#: Those whose forecasts as of dates in the past ship with them.
+RECORDED = ("model-capability", "model-limits")
 
 
 def scenarios() -> Iterator[ScenarioSpec]:
@@ -81,7 +83,7 @@ def scenarios() -> Iterator[ScenarioSpec]:
             name=name,
             title=title,
             path=str(HERE.parent / "scenarios" / f"{name}.toml"),
-            record=str(HERE.parent / "scenarios" / "record" / f"{name}.csv") if name == "model-capability" else "",
+            record=str(HERE.parent / "scenarios" / "record" / f"{name}.csv") if name in RECORDED else "",
             synonyms=("what limits training runs", "what limits progress") if name == "model-limits" else (),
             reference="tables of datasets to 2026-09 (Epoch AI: CC-BY 4.0); limits after Sevilla et al. 2024 and "
             "Barnett & Besiroglu 2023; each number states its own",
