@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -112,11 +113,16 @@ class _BlockTrial:
         """
         block, plan = self.block, self.block.plan
         graph = plan.graph
-        labels = {
-            n: each.labels for n, each in graph.nodes.items() if isinstance(each.quantity, Regime) and not each.dims
+        regimes = {
+            name: node.quantity
+            for name, node in graph.nodes.items()
+            if isinstance(node.quantity, Regime) and not node.dims
         }
+        labels = {name: each.labels for name, each in regimes.items()}
         codes = {name: block.take(plan.quantity(name, ()))[0] for name in labels}
-        left, out = np.ones(block.draws, dtype=bool), {name: list(each) for name, each in labels.items()}
+        # a label of probability 0 as of the date is no rival to those without data
+        possible = {name: [*compress(each.labels, each.shares(plan, name))] for name, each in regimes.items()}
+        left, out = np.ones(block.draws, dtype=bool), {name: list(each) for name, each in possible.items()}
         while any((mask & left).any() for mask in self.failed_masks):
             found = [
                 (int(holding.sum()), name, label)
@@ -132,7 +138,7 @@ class _BlockTrial:
             _, name, label = max(found)
             out[name].remove(label)
             left &= codes[name] != labels[name].index(label)
-        return {name: tuple(each) for name, each in out.items() if each and len(each) < len(labels[name])}
+        return {name: tuple(each) for name, each in out.items() if each and len(each) < len(possible[name])}
 
 
 def narrowed_scenario(
@@ -213,9 +219,7 @@ def _with_labels(graph: ScenarioGraph, rivals: Rivals) -> ScenarioGraph:
     for name, labels in rivals.items():
         made = nodes[name].quantity
         assert isinstance(made, Regime)
-        shares = [p if label in labels else 0.0 for label, p in zip(made.labels, made.probabilities, strict=True)]
-        probabilities = tuple(share / sum(shares) for share in shares)
-        nodes[name] = replace(nodes[name], quantity=replace(made, probabilities=probabilities))
+        nodes[name] = replace(nodes[name], quantity=made.restricted_to(labels))
     return replace(graph, nodes=nodes)
 
 

@@ -177,6 +177,15 @@ def test_a_number_that_is_set_has_no_date():
     np.testing.assert_array_equal(again.worlds["mixed"], run.worlds["mixed"])
 
 
+@pytest.mark.parametrize(("earlier", "answered"), [({"a": 0.5, "b": 0.5}, True), ({"a": 0.0, "b": 1.0}, False)])
+def test_of_a_dated_draw_labels_without_data_are_left_out_where_another_has_some(earlier, answered):
+    by = {"draw": {"a": 0.2, "b": 0.8}, "published": "2024-06-01", "earlier": earlier}
+    then = forecast.project({**DATED, "quantities": {**DATED["quantities"], "by": by}}, draws=256, as_of=2024.0)
+    assert ("mixed_then" in then.answers) == answered
+    if answered:
+        np.testing.assert_array_equal(then.worlds["mixed"].values[0], then.worlds["old"].values[0])
+
+
 @pytest.mark.parametrize(
     ("stated", "says"),
     [

@@ -60,6 +60,26 @@ class Regime(QuantityKind):
         codes: Array = np.searchsorted(ends, u, side="right").astype(np.float64)
         return codes
 
+    def shares(self, plan: Plan, name: str) -> tuple[float, ...]:
+        """Return the probabilities as of the date of a run."""
+        return plan.known(name, self.published, self.probabilities, self.earlier)
+
+    def restricted_to(self, labels: tuple[str, ...]) -> Regime:
+        """Return the regime that holds some of its labels alone, with their probabilities in proportion.
+
+        Examples
+        --------
+        >>> Regime(labels=("a", "b", "c"), probabilities=(0.2, 0.3, 0.5)).restricted_to(("a", "b")).probabilities
+        (0.4, 0.6, 0.0)
+        """
+
+        def restricted(shares: tuple[float, ...]) -> tuple[float, ...]:
+            kept = [share if label in labels else 0.0 for label, share in zip(self.labels, shares, strict=True)]
+            return tuple(share / sum(kept) for share in kept) if any(kept) else shares
+
+        earlier = None if self.earlier is None else restricted(self.earlier)
+        return replace(self, probabilities=restricted(self.probabilities), earlier=earlier)
+
     def code(self, label: object, *, where: str) -> float:
         """Return the number of a label.
 
@@ -154,6 +174,6 @@ class Regime(QuantityKind):
 
     def lower(self, plan: Plan, node: Node, combination: Combination) -> int:
         """Return the number of a label a world."""
-        shares = plan.known(node.name, self.published, self.probabilities, self.earlier)
+        shares = self.shares(plan, node.name)
         drawn = replace(self, probabilities=shares)
         return plan.add("drawn", [plan.uniform(node.name)], drawn.codes, stated=shares, of=node.name)
