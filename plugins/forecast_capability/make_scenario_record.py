@@ -35,7 +35,7 @@ RECORDS = {
     SCENARIO: Record(tuple(2023 + 0.5 * i for i in range(7)), scales={"horizon": "log2"}),
     # what limits rest on, once the year before is published: spending, chips, the largest site, power of a device
     "capability/model-limits": Record(
-        tuple(2015.25 + i for i in range(11)), ("capex", "stock", "site_trend", "device_power_trend")
+        tuple(2015.25 + i for i in range(11)), ("capex_by_quarter", "stock", "site_trend", "device_power_trend")
     ),
 }
 

@@ -242,11 +242,11 @@ def test_limits_print_how_what_they_rest_on_was_forecast(capsys):
     found = scenario_scores.of_scenario("capability/model-limits").sel(model="model-limits")
     own = {row["quantity"]: row for row in scenario_scores.quantity_scores(found.expand_dims("model"))}
     screen = " ".join(command("run")(capsys, "model-limits", "--draws", "100").out.split())
-    for name in ("capex", "stock", "site_trend"):
+    for name in ("capex_by_quarter", "stock", "site_trend"):
         assert f"{round(own[name]['held'] * own[name]['forecasts'])} of {own[name]['forecasts']}" in screen
     said = " ".join(command("run")(capsys, "model-limits", "--draws", "100", "--json").json["result"]["record"])
     assert "record of the power of a device: 50 % intervals held" in said
-    capex = found.sel(quantity="capex")
+    capex = found.sel(quantity="capex_by_quarter")
     missed = capex.where((capex["coverage"] == 0) & (capex["origin"] > 2023), drop=True)
     assert int(missed["observed"].notnull().sum()) >= 2
     assert not (missed["observed"] < missed["forecast"].sel(quantile=0.05)).any()
