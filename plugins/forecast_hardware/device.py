@@ -156,7 +156,7 @@ def _frontiers() -> Iterator[TrendSpec]:
         since="2006-01-01",
         records=True,
         keeps="frontier",
-        where=row,
+        where={**row, "status": "verified"},
         qualifiers=dict.fromkeys(row, ""),
         reference=table,
     )
