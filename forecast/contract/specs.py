@@ -345,6 +345,8 @@ class ModelSpec(Spec):
         series whose observations are all positive has 0 by default.
     table : str
         The table that its observations are rows of, if it has any: what is known of it, and where rows may be added.
+    each : str
+        What stands behind ``@`` in its name, ``device``: `target` is given the full name and models that one.
     """
 
     kind: ClassVar[str] = "model"
@@ -361,6 +363,7 @@ class ModelSpec(Spec):
     at_most: float | None = optional_field(is_number, "a number, or None")
     at_least: float | None = optional_field(is_number, "a number, or None")
     table: str = text_field(default="", names="table")
+    each: str = text_field(default="")
 
     def _check(self) -> None:
         if type(self) is ModelSpec and self.target is None:

@@ -38,7 +38,7 @@ class FoundModel:
     ----------
     record : Record
     shape : str
-        The full name of a shape, or `POOLED_SHAPE`; empty if it is no series.
+        The full name of a shape, or `POOLED_SHAPE`; of a model for each of several things, which one it is of.
     """
 
     record: Record
@@ -55,7 +55,8 @@ class FoundModel:
         """The one name of the model, which says the shape: names its random streams, its inputs and its results."""
         if not self.shape:
             return self.record.full_name
-        assert isinstance(self.spec, TrendSpec)
+        if not isinstance(self.spec, TrendSpec):
+            return f"{self.record.full_name}@{self.shape}"
         bare = self.shape.rpartition("/")[2]
         # decided by the record alone: what else is installed changes no name, and so no draw
         rivals = [full for full in _named_shapes(self.spec) if full != self.shape and full.rpartition("/")[2] == bare]
@@ -105,6 +106,8 @@ def find_model(name: str, *, shape: str = "", where: str = "") -> FoundModel:
     record = get_registry().find("model", series, where=where, near=_trend_names)
     shape_name = suffix or shape
     if not isinstance(record.spec, TrendSpec):
+        if isinstance(record.spec, ModelSpec) and record.spec.each:
+            return FoundModel(record=record, shape=shape_name)
         if shape_name:
             beside = printable(shape_name, 60)
             raise UsageError(
@@ -228,7 +231,7 @@ def _build(entry: FoundModel, options: Mapping[str, Any], *, where: str = "", wi
 
 def _build_model(entry: FoundModel, options: Mapping[str, Any], *, where: str, within: tuple[str, ...]) -> Model:
     spec, name = entry.spec, entry.name
-    if options and not entry.shape:
+    if options and not (entry.shape and isinstance(spec, TrendSpec)):
         at = f"{where}: " if where else ""
         raise UsageError(f"{at}model '{name}' is no series: no shape beside it takes options")
     if isinstance(spec, FunctionSpec):

@@ -179,7 +179,11 @@ def project(
     as_of = None if as_of is None else check_has_come(_as_of(as_of), "as_of")
     draws = _check_integer("draws", draws, 1, 1_000_000_000)
     keep = _check_integer("keep", keep, 1, 100_000_000)
-    changed = loaded(scenario).starting(start).changed(what_if)
+    changed = loaded(scenario)
+    if start is None and as_of is not None and as_of < (changed.start or as_of) and changed.reads_dated_tables:
+        start = as_of  # what a table says of the years before the start is read as of then
+        until = start + changed.until - changed.start if until is None and changed.start and changed.until else until
+    changed = changed.starting(start).changed(what_if)
     for name in paths or ():
         if name not in changed.quantities:
             raise UnknownNameError("quantity", name, changed.quantities, where="paths")

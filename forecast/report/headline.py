@@ -74,10 +74,14 @@ class Labels:
     def __init__(self, run: Projection) -> None:
         self.run = run
         self._labels = run.labels
+        # of a model for each of several things, NAME@THING, whether what it gives is an estimate
+        models = run.models if isinstance(run.models, dict) else {}
+        self._estimated = {n.rpartition("@")[2] for n, each in models.items() if each.get("facts", {}).get("estimated")}
 
     def __call__(self, name: str) -> str:
         """Return the label of a quantity, a choice or a value, or else its name."""
-        return printable(self._labels.get(name, name), 60)
+        label = printable(self._labels.get(name, name), 60)
+        return fill("estimated", label=label) if name in self._estimated else label
 
     def short(self, name: str, title: str) -> str:
         """Return the label of a question where it has one, for where there is little room; else its title."""
@@ -541,6 +545,7 @@ def _authored_ranking(answer: RankingAnswer, row: RankingRow, words: Labels) -> 
     if case not in sentences:
         return ""
     texts = {"n": str(len(order) or len(row.order)), "conditions": " and ".join(answer.conditions)}
+    texts["tier"] = str(len(row.first_tier)) if len(row.first_tier) > 1 else ""
     for place, contender in zip(("first", "second"), order, strict=False):
         texts |= {place: words(contender.name), f"p_{place}": percent(contender.first)}
     if order:

@@ -269,8 +269,8 @@ def ranking_rows(run: Projection) -> list[dict[str, Any]]:
     list of dict
         ``name``, ``title``, ``rank``, ``over``, ``best``, ``among`` (the conditions), ``unit``, ``choices``, and
         ``order``: best median first, each with its ``name``, the quantiles ``p05`` to ``p95``, the probability
-        ``first`` of being the best, and ``among`` of taking part at all. Those that seldom take part come last; where
-        the question says ``ordered``, only those that never do.
+        ``first`` of being the best, ``among`` of taking part at all, and its ``tier`` (0: none). Those that seldom take
+        part come last; where the question says ``ordered``, only those that never do.
     """
     out = []
     for answer in run.rankings:
@@ -280,7 +280,7 @@ def ranking_rows(run: Projection) -> list[dict[str, Any]]:
         }  # fmt: skip
         for row in answer.table:
             order = [
-                {"name": each.name, **_quantile_dict(each), "first": each.first, "among": each.among}
+                {"name": each.name, **_quantile_dict(each), "first": each.first, "among": each.among, "tier": each.tier}
                 for each in row.order
             ]
             out.append({**about, "choices": row.choices, "order": order})

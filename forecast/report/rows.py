@@ -47,7 +47,7 @@ __all__ = [
 COLUMNS = {
     "date": ("median", "90 %", "never"),
     "value": ("median", "90 %", ""),
-    "rank": ("median", "90 %", "best in"),
+    "rank": ("median", "90 %", "best in", "tier"),
     "first": ("share of worlds",),
     "change": ("as it was", "changed", "difference"),
 }
@@ -222,8 +222,10 @@ def _winner(row: RankingRow, words: Labels) -> ReportRow:
     label = words.given(row.choices)
     if row.best is None:
         return ReportRow(label=label, cells=(fill("none_of_them"),), share=0.0)
-    note = "" if _is_decided(row) else percent(row.best.first)
-    return ReportRow(label=label, cells=(words(row.best.name), "", note), share=row.best.first)
+    count = len(row.first_tier)
+    note = fill("tied", "none" if count < 2 else "", percent=percent(row.best.first), count=count)
+    cells = words(row.best.name), "", "" if _is_decided(row) else note
+    return ReportRow(label=label, cells=cells, share=row.best.first)
 
 
 def _is_decided(row: RankingRow) -> bool:
@@ -241,7 +243,8 @@ def _order(answer: RankingAnswer, row: RankingRow, words: Labels) -> RowGroup:
         interval = fill("interval", "same" if low == high else "", low=low, high=high)
         found = AnswerDistribution(quantiles=each.quantiles)
         note = "" if decided else percent(each.first)
-        rows.append(ReportRow(label=words(each.name), spread=found, cells=(middle, interval, note)))
+        tier = str(each.tier) if each.tier and not decided else ""
+        rows.append(ReportRow(label=words(each.name), spread=found, cells=(middle, interval, note, tier)))
     given = words.given(row.choices)
     title = words.title(words.short(answer.name, answer.title or answer.text), row.choices)
     rest = f"{f' ({given})' if given else ''}{f' [{unit}]' if unit else ''}"

@@ -411,10 +411,14 @@ class Scenario:
         """
         return toml_text(self.record)
 
+    @property
+    def reads_dated_tables(self) -> bool:
+        """Whether a figure of it is read in a table as of the years before its start."""
+        return any(part.dated for part in self.quantities.values() if isinstance(part, TableValue))
+
     def starting(self, start: float | None) -> Self:
         """Return the scenario as of another start: what a table says of the years before it is read again."""
-        cells = (part for part in self.quantities.values() if isinstance(part, TableValue))
-        if start is None or start == self.start or not any(cell.dated for cell in cells):
+        if start is None or start == self.start or not self.reads_dated_tables:
             return self
         return replace(self.restated({**self.stated, "start": start}), swept=self.swept)
 

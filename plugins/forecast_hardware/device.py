@@ -174,7 +174,7 @@ def _frontiers() -> Iterator[TrendSpec]:
             x="release_date",
             y="peak/launch_price",
             since=since,
-            where=row,
+            where={**row, "status": "verified"},
             qualifiers={"dollars": "nominal"},
             note="plain FP32 of every device with a launch price, in dollars of the day",
             reference=table,

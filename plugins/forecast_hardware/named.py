@@ -35,6 +35,17 @@ def models() -> Iterator[ModelSpec]:
     yield from _as_announced()
     yield from _joint()
     yield _GUIDE_ESSAY
+    yield ModelSpec(
+        name="device-price",
+        title="What one device costs: its quotes carried forward, or an estimate where nobody quotes it",
+        quantity="hardware.device_price",
+        unit="USD",
+        each="device",
+        target="forecast_hardware.prices:make_device_price",
+        qualifiers={"dollars": "nominal"},
+        note="of a GeForce RTX 4090 unless a device stands behind @; a launch price is no quote",
+        reference="tables datasets/accelerator-prices, datasets/compute-prices and datasets/accelerators",
+    )
 
 
 def _as_announced() -> Iterator[ModelSpec]:

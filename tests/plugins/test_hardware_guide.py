@@ -9,8 +9,10 @@ import pytest
 import forecast
 import forecast_datasets
 from forecast import tables
-from forecast.errors import UsageError
+from forecast.errors import UnknownNameError, UsageError
+from forecast.report.headline import Labels
 from forecast.tables import read
+from forecast_hardware import prices
 from tests.toolkit import command
 
 PRICES = Path(forecast_datasets.__file__).parent / "accelerator-prices" / "accelerator-prices.csv"
@@ -21,19 +23,79 @@ def guide():
     return forecast.project("gpu-guide", draws=64, with_={"use": ["inference-8bit"]})
 
 
-def test_at_least_forty_devices_are_compared_at_prices_of_the_last_two_years(guide):
-    devices = guide.choices["device"].values
-    assert len(devices) >= 40
+@pytest.fixture(scope="module")
+def left_out():
+    """Log errors of all quotes of consumer cards, each told by the seven eighths of the cards without its own."""
+    everything = prices.market_prices()
+    own = np.array([everything.devices[each].market == "consumer" for each in everything.quotes.device])
+    quotes, logs = everything.quotes.kept(own), np.log(everything.prices[own])
+    cards = np.random.default_rng(0).permutation(np.unique(quotes.device))
+    error, sd = np.empty(len(logs)), np.empty(len(logs))
+    for eighth in np.array_split(cards, 8):
+        out = np.isin(quotes.device, eighth)
+        market = prices.Market.of(quotes.kept(~out), np.exp(logs[~out]))
+        mean, sd[out] = market.log_prices(quotes.kept(out))
+        error[out] = logs[out] - mean
+    return error, sd
+
+
+def test_a_price_that_nobody_quotes_is_estimated_within_a_fifth_and_its_interval_holds_what_it_says(left_out):
+    error, sd = left_out
+    assert np.expm1(np.median(np.abs(error))) < 0.2
+    assert 0.75 <= np.mean(np.abs(error) < 1.645 * sd) <= 0.95
+    launched = prices.market_prices()
+    kept = [launched.devices[each] for each in ("geforce-rtx-5090", "titan-xp")]
+    assert prices.device_price("geforce-rtx-5090", 2026.75).low > 1.5 * kept[0].launch  # no launch price of 2025
+    assert prices.device_price("titan-xp", 2026.75).high < 0.6 * kept[1].launch  # nor that of 2017
+    assert [prices.device_price(each, 2026.75).estimated for each in ("geforce-rtx-5090", "titan-xp")] == [False, True]
+
+
+def test_a_quote_is_carried_forward_in_an_interval_that_grows_with_its_age():
+    spread = []
+    for date in (2023.1, 2024.0, 2025.0):
+        price = prices.device_price("geforce-rtx-3090", date, as_of=2023.0)
+        spread.append(np.log(price.high / price.low))
+    assert spread[0] < spread[1] < spread[2]
+    # what is known now says more of 2025 than what was known in 2023
+    known = prices.device_price("geforce-rtx-3090", 2025.0)
+    assert np.log(known.high / known.low) < spread[2]
+    with pytest.raises(UnknownNameError, match="geforce-rtx-3090"):
+        prices.device_price("geforce-rtx-309", 2026.75)
+
+
+def test_at_least_forty_quoted_devices_are_compared_and_the_others_say_that_they_are_estimated(guide):
+    devices, words = guide.choices["device"].values, Labels(guide)
+    estimated = {each for each in devices if words(each).endswith("(estimated)")}
+    assert len(set(devices) - estimated) >= 40
+    assert estimated
     rows = read(PRICES)
-    quoted = {str(d) for d, date in zip(rows["device"], rows.years("date"), strict=True) if date >= 2024.75}
-    with (PRICES.parents[1] / "compute-prices" / "compute-prices.csv").open(encoding="utf-8") as file:
-        quoted |= {r["device"] for r in csv.DictReader(file) if r["purchase"] and r["date"] >= "2024-10"}
-    assert set(devices) <= quoted
+    recent = (rows.years("date") >= 2024.75) & (rows["kind"] == "purchase") & (rows["channel"] != "launch")
+    quoted = set(rows["device"][recent].tolist())
+    assert not estimated & quoted
+    others = read(PRICES.parents[1] / "compute-prices" / "compute-prices.csv")
+    assert set(devices) - estimated <= quoted | set(others["device"].tolist())
 
 
 def test_a_launch_price_never_stands_for_that_of_now(guide):
     price = guide.worlds["price"].sel(device="geforce-rtx-5090")
-    assert float(price.max()) > 1.5 * 1999  # what it was sold for first
+    assert float(price.median()) > 1.5 * 1999  # what it was sold for first
+    assert float(price.max() / price.min()) > 1.05  # in an interval
+
+
+def test_tiers_part_only_what_the_worlds_part(guide):
+    [row] = guide.answers["best"].table
+    tiers = [each.tier for each in row.taking_part]
+    assert tiers == sorted(tiers)
+    assert tiers[0] == 1
+    value = guide.answers["best"].contests["value"].isel(use=0, missing_dims="ignore")
+    began = {}
+    for each in row.taking_part:
+        own = value.sel(device=each.name).values
+        worse = np.mean(own < began[each.tier]) if each.tier in began else 0.0
+        assert worse < 0.9
+        began.setdefault(each.tier, own)
+    for tier in range(2, max(tiers) + 1):
+        assert np.mean(began[tier] < began[tier - 1]) >= 0.9
 
 
 def test_as_many_cards_are_bought_as_hold_what_is_needed_and_a_module_pays_its_board():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -583,6 +583,10 @@ def _mean_probabilities(rows: list[tuple[float, FirstRow]]) -> list[float]:
 # --- Orders -----------------------------------------------------------------------------------------------------------
 
 
+#: What is worse than another in this share of the worlds is of a lower tier.
+WORSE_SHARE = 0.9
+
+
 @dataclass(frozen=True, kw_only=True)
 class Contestant:
     """One of those that are ranked.
@@ -597,12 +601,16 @@ class Contestant:
         The probability of being the best.
     among : float
         The probability of taking part at all.
+    tier : int
+        From 1 on; 0 where it takes part in few worlds, or no world is stored. The best median begins the first tier,
+        and whatever is worse than what began a tier in 90 % of the worlds begins the next one.
     """
 
     name: str
     quantiles: tuple[float, float, float, float, float]
     first: float
     among: float
+    tier: int = 0
 
     @property
     def median(self) -> float:
@@ -631,6 +639,11 @@ class RankingRow:
     def best(self) -> Contestant | None:
         """The likeliest to be best of those that take part; None where none does."""
         return max(self.taking_part, key=lambda each: each.first, default=None)
+
+    @property
+    def first_tier(self) -> list[Contestant]:
+        """Those that no world order sets apart from the best median."""
+        return [each for each in self.order if each.tier == 1]
 
 
 class RankingAnswer(ProjectedAnswer):
@@ -690,8 +703,24 @@ class RankingAnswer(ProjectedAnswer):
                 for i, value in enumerate(self._data[self.over_choice].values.tolist())
             ]
             order.sort(key=lambda each: self._place(each, least))
-            out.append(RankingRow(choices=chosen, order=tuple(order)))
+            out.append(RankingRow(choices=chosen, order=tuple(self._with_tiers(order, chosen))))
         return out
+
+    def _with_tiers(self, order: list[Contestant], chosen: Mapping[str, str]) -> Iterator[Contestant]:
+        """Yield those that are ranked, each with its tier."""
+        if self.contests is None:
+            yield from order
+            return
+        values = self.contests["value"].sel(chosen)
+        sign, tier, began = -1.0 if self.best == "lowest" else 1.0, 0, None
+        for each in order:
+            if not each.takes_part or not math.isfinite(each.median):
+                yield each
+                continue
+            own = sign * values.sel({self.over_choice: each.name}).values
+            if began is None or np.mean(own < began) >= WORSE_SHARE:
+                tier, began = tier + 1, own
+            yield replace(each, tier=tier)
 
     def _place(self, each: Contestant, least: float) -> tuple[bool, float]:
         """Sort by the median; those that take part in less than this share of the draws come last."""

@@ -372,7 +372,7 @@ def _encode_ranking(row: RankingRow, over: str, choices: Mapping[str, list[str]]
     """Return a ranking: under which values, those that take part with the best median first, and the best."""
     place = choices[over].index
     rows = [
-        [place(each.name), _round_for_page(each.first), [_round_for_page(q) for q in each.quantiles]]
+        [place(each.name), _round_for_page(each.first), [_round_for_page(q) for q in each.quantiles], each.tier]
         for each in row.taking_part
     ]
     at = {name: choices[name].index(value) for name, value in row.choices.items()}

@@ -14,6 +14,7 @@ from forecast.base.dates import decimal_year
 from forecast.errors import ForecastError
 from forecast.projection.result import DateAnswer, FirstAnswer, ProjectedAnswer, Projection, ValueAnswer
 from forecast.projection.result.observed_values import threshold
+from forecast.projection.result.projected_answers import WORSE_SHARE
 from forecast.report.brief import brief
 from forecast.report.headline import (
     MAX_NAMED,
@@ -136,6 +137,7 @@ def answer_data(run: Projection, worlds: EncodedDraws, lever_answers: LeverAnswe
         "start_text": start_text(run),
         "certain": certain(run),
         "clear": MIN_CLEAR_PROBABILITY,
+        "worse": WORSE_SHARE,
         "until": last,
         "choices": list(_choice_data(run, words)),
         "levers": list(_lever_data(run, lever_answers)),

@@ -18,11 +18,17 @@ const ranked = (asked, fixed, worlds) => {
       known += weight;
       if ((asked.takes[byte + (w >> 3)] >> (w & 7)) & 1) takes += weight;
     });
-    return { place: i, label, first: compared ? first / compared : 0, among: known ? takes / known : 0, q: quantiles(values, weights, "value") };
+    return { place: i, label, values, first: compared ? first / compared : 0, among: known ? takes / known : 0, q: quantiles(values, weights, "value") };
   });
   const order = every.filter((each) => each.among >= 0.5 && each.q).sort((a, b) => (a.q[2] - b.q[2]) * (asked.lowest ? 1 : -1));
+  let tier = 0, began = null;
+  for (const each of order) {
+    const worse = began && each.values.filter((value, k) => (asked.lowest ? value > began[k] : value < began[k])).length;
+    if (!began || worse >= data.worse * began.length) { tier++; began = each.values; }
+    each.tier = tier;
+  }
   const best = order.reduce((found, each) => (!found || each.first > found.first ? each : found), null);
-  return { every, order, best, second: order.find((each) => each !== best) };
+  return { every, order, best, tied: order.filter((each) => each.tier === 1).length, second: order.find((each) => each !== best) };
 };
 /** Whether fixed numbers are ranked, one the best in all worlds: being the best then has no probability. */
 const decided = (order) => order.every(({ first, q }) => [0, 1].includes(first) && q[0] === q[4]);
@@ -46,7 +52,7 @@ const orderTables = (every) => {
   at("orders").replaceChildren(...every.flatMap(({ asked, found }) => {
     if (asked.said.length > data.most_orders) {
       const rows = found.map((each) => make("tr", {}, make("th", { scope: "row" }, each.given), make("td", {}, each.best ? each.best.label : say("none_of_them", {})),
-        make("td", {}, each.best && !decided(each.order) ? percent(each.best.first) : "")));
+        make("td", {}, each.best && !decided(each.order) ? say("tied", { none: each.tied < 2 }, { percent: percent(each.best.first), count: each.tied }) : "")));
       return [section(capital(asked.short), [column("What", true), column("Best", true), column(data.columns.rank[2])], rows)];
     }
     return found.map(({ order, title, given }) => {
@@ -57,7 +63,7 @@ const orderTables = (every) => {
       const ends2 = order.flatMap((each) => [each.q[0], each.q[4]]).filter(Number.isFinite), span = [Math.min(...ends2), Math.max(...ends2)];
       const log = span[0] > 0 && span[1] / span[0] > 10, short = (value) => plain(value / factor);
       const rows = order.map((each) => make("tr", {}, make("th", { scope: "row" }, each.label), make("td", { class: "chart" }, bar(asked.values, each, span, log, false)),
-        ...cellNodes([short(each.q[2]), each.q[0] === each.q[4] ? "" : `${short(each.q[0])} to ${short(each.q[4])}`, decided(order) ? "" : percent(each.first)])));
+        ...[short(each.q[2]), each.q[0] === each.q[4] ? "" : `${short(each.q[0])} to ${short(each.q[4])}`, ...(decided(order) ? ["", ""] : [percent(each.first), String(each.tier)])].map((cell) => make("td", {}, cell))));
       const axis = `${short(span[0])} to ${short(span[1])}`;
       return section(`${heading}${called ? ` [${called}]` : ""}`, [column("What", true), column(axis, false, "chart"), ...heads("rank")], rows);
     });
