@@ -18,7 +18,7 @@ from forecast.projection.result.projected_answers import AnswerDistribution, Ran
 from forecast.report.words.date_text import as_text, fine_interval, fine_span, month
 from forecast.report.words.number_text import amount, amount_range, format_number, percent, short_zeros
 from forecast.report.words.patterns import fill, load_patterns, written
-from forecast.scenarios.authored_sentences import SLOT, SLOTS
+from forecast.scenarios.authored_sentences import CONTENDER_SLOT, SLOT, SLOTS
 from forecast.scenarios.quantities.changes import as_phrase as change_phrase
 from forecast.scenarios.settings import setting_values
 from forecast.scenarios.settings.setting_values import as_phrase, as_text as setting_text
@@ -178,7 +178,8 @@ def authored_sentences(answer: ProjectedAnswer, chosen: Mapping[str, str], words
     """
 
     def filled(brace: re.Match[str]) -> str:
-        return brace[0] if brace[1] in SLOTS[answer.kind] else words.slot(brace[1], chosen)
+        is_left = brace[1] in SLOTS[answer.kind] or CONTENDER_SLOT.search(brace[1])
+        return brace[0] if is_left else words.slot(brace[1], chosen)
 
     sentences = answer.run.says.get(answer.name, {})
     return {case: printable(SLOT.sub(filled, text), 600) for case, text in sentences.items()}
@@ -548,6 +549,8 @@ def _authored_ranking(answer: RankingAnswer, row: RankingRow, words: Labels) -> 
     texts["tier"] = str(len(row.first_tier)) if len(row.first_tier) > 1 else ""
     for place, contender in zip(("first", "second"), order, strict=False):
         texts |= {place: words(contender.name), f"p_{place}": percent(contender.first)}
+        for slot in (each for each in SLOT.findall(sentences[case]) if each.endswith(f" of {place}")):
+            texts[slot] = words.slot(CONTENDER_SLOT.sub("", slot), {**row.choices, answer.over_choice: contender.name})
     if order:
         low, middle, high = (order[0].quantiles[i] for i in (0, 2, 4))
         ends = amount_range(low, high, answer.unit, middle)

@@ -26,7 +26,7 @@ from forecast.errors import UnknownNameError
 if TYPE_CHECKING:
     from forecast.scenarios.parse import ScenarioReader
 
-__all__ = ["CASES", "PART", "SLOT", "SLOTS", "check_sentences", "kind_of", "read_sentences"]
+__all__ = ["CASES", "CONTENDER_SLOT", "PART", "SLOT", "SLOTS", "check_sentences", "kind_of", "read_sentences"]
 
 #: The cases of each kind of question.
 CASES: dict[str, tuple[str, ...]] = {
@@ -42,6 +42,8 @@ SLOTS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 SLOT = re.compile(r"\{([^{}]*)\}")
 PART = re.compile(r"\[([^\[\]]*)\]")
+#: The end of a slot that is a quantity of what is ranked first or second: ``{cards of first}``.
+CONTENDER_SLOT = re.compile(r" of (first|second)$")
 
 
 def kind_of(question: object) -> str:
@@ -103,7 +105,7 @@ def _check_slots(
     if re.search(r"[\[\]]", left) or re.search(r"[{}]", SLOT.sub("", left)):
         raise reader.fail(key, "a bracket or a brace is not closed, or stands within another one")
     for name in SLOT.findall(text):
-        if name not in valid_names:
+        if name not in valid_names and CONTENDER_SLOT.sub("", name) not in valid_names:
             raise UnknownNameError("slot", name, [*valid_names, *own], where=f"{reader.where}: {key}")
 
 

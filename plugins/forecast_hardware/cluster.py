@@ -81,6 +81,7 @@ def models() -> Iterator[EstimateSpec]:
     )
     for use, utilisation in (
         ("training-16bit", UTILISATION),
+        ("fine-tuning", UTILISATION),
         ("inference-8bit", _inference()),
         ("inference-16bit", _inference()),
     ):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from forecast import EstimateSpec, Input
 from forecast_hardware.hardware_inputs import JUDGED, between, fixed
@@ -29,7 +30,7 @@ def _size(parameters: float, layers: float, hidden: float, says: str) -> tuple[I
 
 
 def models() -> Iterator[EstimateSpec]:
-    """Bring the estimates, named after the use: ``inference-8bit``, ``inference-16bit`` and ``training-16bit``."""
+    """Bring the estimates, named after the use: ``inference-8bit``, ``-16bit``, ``training-16bit``, ``fine-tuning``."""
     overhead = between("overhead", "", 1.02, 1.2, f"buffers and fragments; {JUDGED}")
     for bits in (8, 16):
         yield EstimateSpec(
@@ -48,7 +49,7 @@ def models() -> Iterator[EstimateSpec]:
             ),
             reference=_KV,
         )
-    yield EstimateSpec(
+    training = EstimateSpec(
         name="training-16bit-memory",
         title="Memory to train a model in 16 bits with Adam, activations recomputed",
         quantity="hardware.memory_needed",
@@ -69,6 +70,20 @@ def models() -> Iterator[EstimateSpec]:
         note="all on one device; sharding over n devices divides the first part by n",
         reference=f"{_ZERO_REFERENCE}; {_CHECKPOINTS}",
     )
+    yield training
+    adapters = fixed("trained", "", 0.01, "Hu et al. 2021, LoRA, arXiv:2106.09685: up to a hundredth", "trained share")
+    large = _size(7e9, 32.0, 4096.0, "a model of seven billion parameters, as Llama 7B (from memory)")
+    yield replace(
+        training,
+        name="fine-tuning-memory",
+        title="Memory to fine-tune a model in 16 bits by adapters, with Adam, activations recomputed",
+        expression=(
+            "overhead*(parameters*(weight_width + trained*(gradient_width + optimiser_width))"
+            " + layers*hidden*tokens*activation_width)"
+        ),
+        inputs=(*large, *training.inputs[3:], adapters),
+        note="of the weights only the adapters have gradients and moments",
+    )
     for bits in (8, 16):
         yield EstimateSpec(
             name=f"inference-{bits}bit-intensity",
@@ -83,7 +98,7 @@ def models() -> Iterator[EstimateSpec]:
             ),
             reference=_KV,
         )
-    yield EstimateSpec(
+    moved = EstimateSpec(
         name="training-16bit-intensity",
         title="FLOP for each byte moved in the square matrix multiplications of training",
         quantity="hardware.intensity",
@@ -97,3 +112,5 @@ def models() -> Iterator[EstimateSpec]:
         note="each of three matrices moved once",
         reference="a product of n x n matrices: 2 n**3 FLOP over 3 n**2 numbers",
     )
+    title = moved.title.replace("training", "fine-tuning")
+    yield from (moved, replace(moved, name="fine-tuning-intensity", title=title))

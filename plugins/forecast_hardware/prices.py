@@ -13,9 +13,9 @@ but a quote tells such a price.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,17 +37,14 @@ __all__ = ["DevicePrice", "Market", "device_price", "make_device_price", "market
 PRICES_TABLE = "datasets/accelerator-prices"
 #: A device is quoted if the newest quote is no older; else its price is an estimate.
 QUOTED_YEARS = 2.0
+#: Kinds of `datasets/compute-prices` that are prices of a device one buys.
+_BOUGHT = ("purchase", "list", "average", "median")
 #: Older devices are sold to collectors.
 MAX_AGE_YEARS = 10.0
-#: The fewest quotes that a market is told from.
-MIN_QUOTES = 12
-#: What the line is in, and the standard deviation of its coefficient before any quote: weak, so that few quotes do.
-_LINE: Mapping[str, float] = {
-    "level": 10.0, "launch price": 1.0, "FP32 rate": 0.5, "bandwidth": 0.5, "no launch price": 1.0, "no FP32 rate": 1.0,
-    "no bandwidth": 1.0, "memory": 0.5, "memory by year": 0.1, "age": 0.3, "used": 0.5, "used by age": 0.2, "AMD": 0.3,
-    "other maker": 0.3, "workstation": 0.5, "asked and not sold": 0.7,
-}  # fmt: skip
-_COEFFICIENT_SDS = np.array(list(_LINE.values()))
+#: Standard deviations of the line's coefficients before any quote, weak, so that few quotes do. Level; logarithms of
+#: launch price, FP32 rate and bandwidth, and whether each is stated nowhere; memory, and memory by year; age, used,
+#: used by age; AMD, another maker than NVIDIA and AMD; a workstation's; asked and not sold.
+_COEFFICIENT_SDS = np.array([10, 1, 0.5, 0.5, 1, 1, 1, 0.5, 0.1, 0.3, 0.5, 0.2, 0.3, 0.3, 0.5, 0.7])
 #: Walk of the market in a year, device, condition, years in which these two are forgotten, one quote: where the search
 #: for the likeliest begins, and how far from there it is held, both in logarithms.
 _SCALES = np.log([0.15, 0.2, 0.1, 4.0, 0.12])
@@ -124,8 +121,6 @@ class Market:
         """Find the likeliest scales, held near where the search begins."""
         from scipy.optimize import minimize
 
-        if len(prices) < MIN_QUOTES:
-            raise DataError(f"expected at least {MIN_QUOTES} quotes of a market, got {len(prices)}")
         logs = np.log(prices) - _CENTRE
 
         def loss(scales: Array) -> float:
@@ -172,11 +167,6 @@ class _Prices:
             self._markets[name, before] = Market.of(self.quotes.kept(mask), self.prices[mask])
         return self._markets[name, before]
 
-    def is_quoted(self, device: str, time: float, used: float, before: float) -> bool:
-        """Return True if a quote of the device in a condition was known, no older than two years."""
-        own = (self.quotes.device == device) & (self.quotes.used == used) & (self.quotes.time < before)
-        return bool((np.abs(time - self.quotes.time[own]) <= QUOTED_YEARS).any())
-
     def find(self, device: str) -> _Device:
         """Return a device by its name, or raise with the nearest one."""
         if device not in self.devices:
@@ -205,18 +195,22 @@ _KEY_COLUMNS = ("device", "condition", "channel", "date", "price", "purchase", "
 def _read_prices(own: Columns, others: Columns, devices: Columns) -> _Prices:
     from forecast.tables import decimal_year
 
-    known, rows = _devices(devices), []
-    for table, price, texts in (
-        (own, "price", ("kind", "condition", "channel")),
-        (others, "purchase", ("kind", "scope")),
-    ):
-        figures = table["device"], decimal_year(table["date"]), table.numeric(price)
-        for device, time, paid, *told in zip(*figures, *(table[each] for each in texts), strict=True):
-            if not np.isfinite(paid) or device not in known or time - known[device].released > MAX_AGE_YEARS:
-                continue
-            if "launch" not in told and (table is own or (told[0] in ("purchase", "list") and told[1] == "board")):
-                rows.append((device, time, float("used" in told), float(table is own and "list" in told), paid))
-    device, time, used, asked, paid = (np.array(column) for column in zip(*rows, strict=True))
+    known, names = _devices(devices), set(devices["device"].tolist())
+
+    def quotes(table: Columns, price: str, *texts: str) -> Iterator[tuple[Any, ...]]:
+        columns = table["device"], decimal_year(table["date"]), table.numeric(price), *(table[each] for each in texts)
+        return (row for row in zip(*columns, strict=True) if np.isfinite(row[2]))
+
+    rows = [each for each in quotes(own, "price", "condition", "channel") if each[4] != "launch"]
+    rows += [each for each in quotes(others, "purchase", "scope", "kind") if each[3] == "board" and each[4] in _BOUGHT]
+    for name, time, *_ in rows:
+        if name not in names:
+            raise UnknownNameError("device", str(name), names, where=f"{PRICES_TABLE}: a quote")
+        if not np.isfinite(time):
+            raise DataError(f"{PRICES_TABLE}: a quote of {name} has no date: a price counts from its day on")
+    rows = [each for each in rows if each[0] in known and each[1] - known[each[0]].released <= MAX_AGE_YEARS]
+    device, time, paid, condition, channel = (np.array(column) for column in zip(*rows, strict=True))
+    used, asked = (condition == "used").astype(float), ((channel == "list") & (condition != "board")).astype(float)
     line = np.array([known[each].terms(*about) for each, *about in zip(device, time, used, asked, strict=True)])
     return _Prices(known, _Quotes(line, time, device, used), paid)
 
@@ -253,8 +247,6 @@ def device_price(device: str, date: float, *, as_of: float | None = None, used: 
     ------
     UnknownNameError
         If there is no such device.
-    DataError
-        If the market has too few quotes before `as_of`.
 
     Examples
     --------
@@ -270,7 +262,9 @@ def _log_prices(device: str, time: Array, as_of: float | None, *, used: bool) ->
     """Return means and standard deviations of the log price by date, and whether it is an estimate at the first."""
     prices, before = market_prices(), np.inf if as_of is None else as_of
     known, conditions = prices.find(device), [1.0, 0.0] if used else [0.0]
-    quoted = next((each for each in conditions if prices.is_quoted(device, time[0], each, before)), None)
+    quotes = prices.quotes
+    recent = (quotes.device == device) & (quotes.time < before) & (np.abs(time[0] - quotes.time) <= QUOTED_YEARS)
+    quoted = next((each for each in conditions if each in quotes.used[recent]), None)
     bought = np.repeat(conditions[0] if quoted is None else quoted, len(time))
     line = np.array([known.terms(*about) for about in zip(time, bought, strict=True)])
     asked = _Quotes(line, time, np.repeat(device, len(time)), bought)
@@ -293,8 +287,6 @@ class _PriceModel(ModelRecord):
     device: str
 
     def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
-        prices = market_prices()
-        prices.market(prices.find(self.device).market, np.inf if as_of is None else as_of)
         return _FittedPrice(model=self, as_of=as_of)
 
 

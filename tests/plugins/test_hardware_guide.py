@@ -1,6 +1,7 @@
 """Which GPUs to get: prices of now, as many cards as hold the model, no launch price in the place of a price."""
 
 import csv
+import re
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +10,8 @@ import pytest
 import forecast
 import forecast_datasets
 from forecast import tables
-from forecast.errors import UnknownNameError, UsageError
-from forecast.report.headline import Labels
+from forecast.errors import ForecastError, UnknownNameError, UsageError
+from forecast.report.headline import Labels, opening_sentence
 from forecast.tables import read
 from forecast_hardware import prices
 from tests.toolkit import command
@@ -178,3 +179,78 @@ def test_what_waiting_buys_is_set_against_the_work_that_is_lost_meanwhile(capsys
     assert len(told.out.splitlines()) < 24
     with pytest.raises(UsageError, match=r"2\.5"):
         forecast.project("wait-or-buy", draws=16, with_={"years": "1 year"})
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ("device,date,condition,price_eur\ngeforce-rtx-4090,2026-09-20,used,2100", "price_eur'; did you mean 'price'"),
+        ("device,condition,price\ngeforce-rtx-4090,used,2100", "a quote of geforce-rtx-4090 has no date"),
+        ("device,date,condition,price\ngeforce-rtx-4091,2026-09-20,used,2100", "did you mean 'geforce-rtx-4090'"),
+    ],
+    ids=["another currency", "no date", "an unknown device"],
+)
+def test_a_quote_of_ones_own_that_cannot_be_read_is_refused_by_what_it_lacks(tmp_path, rows, expected):
+    file = own_quotes(tmp_path, rows)
+    with pytest.raises(ForecastError, match=re.escape(expected)):
+        forecast.project("gpu-guide", draws=16, data={"accelerator-prices": file})
+
+
+def test_a_quote_of_ones_own_counts_also_when_it_is_later_than_the_clock(tmp_path):
+    asked = {"device": ["geforce-rtx-4090"], "use": ["inference-8bit"]}
+    file = own_quotes(tmp_path, "device,date,condition,price\ngeforce-rtx-4090,2026-11-20,used,900")
+    plain = forecast.project("gpu-guide", draws=64, with_=asked).worlds["price"].median()
+    assert forecast.project("gpu-guide", draws=64, with_=asked, data={"accelerator-prices": file}).worlds[
+        "price"
+    ].median() < 0.95 * float(plain)
+
+
+def own_quotes(folder, rows):
+    """Write purchases as rows of the table of prices."""
+    header, *lines = rows.splitlines()
+    file = folder / "mine.csv"
+    file.write_text("\n".join([f"kind,{header}", *(f"purchase,{line}" for line in lines)]) + "\n")
+    return str(file)
+
+
+def test_what_nothing_fits_says_by_how_much_and_every_lever_moves_what_it_should(guide):
+    def told(**settings):
+        run = forecast.project("gpu-guide", draws=64, with_={"use": ["inference-8bit"], **settings})
+        return run, opening_sentence(run)
+
+    assert "it needs 5,000 GiB, 18 × the largest device (288 GiB)" in told(memory="5000 GiB")[1]
+    assert "its rest alone costs 500 USD" in told(budget="50 USD", desktop=500)[1]
+    for refused in ({"busy": -0.1}, {"years": -1.0}):
+        with pytest.raises(ForecastError, match="at least 0"):
+            told(**refused)
+    run, sentence = told(memory="75 GiB", budget="20000 USD")
+    [row] = run.answers["best"].table
+    first = max(row.taking_part, key=lambda each: each.first).name
+    cards = run.worlds["cards"].sel(device=first).values
+    assert f"{cards.max():.0f} × {Labels(run)(first)}" in sentence
+    assert row.taking_part
+    assert float((run.worlds["in_all"].sel(device=first) <= 20_000).mean()) > 0.5
+    for lever, value, moved in (
+        ("years", 2, "ownership"), ("busy", 0.9, "ownership"), ("electricity", 0.4, "ownership"),
+        ("desktop", 2000, "in_all"), ("used", 0, "price"),
+    ):  # fmt: skip
+        there = (
+            told(device=["geforce-rtx-4090"], **{lever: value})[0].worlds[moved].sel(device="geforce-rtx-4090").median()
+        )
+        assert (float(there) < float(guide.worlds[moved].sel(device="geforce-rtx-4090").median())) is (lever == "years")
+    assert (
+        told(use=["fine-tuning"], device=["geforce-rtx-4090"])[0].worlds["memory"].median() > 13
+    )  # seven billion parameters in 16 bits
+
+
+def test_as_of_the_essays_day_nothing_later_counts_and_the_three_charts_are_there():
+    run = forecast.project("gpu-guide", draws=64, as_of="2023-01-30")
+    devices, words = run.choices["device"].values, Labels(run)
+    assert {"geforce-rtx-4090", "geforce-rtx-4070-ti"} <= set(devices)
+    assert not {"geforce-rtx-5090", "geforce-rtx-4060"} & set(devices)
+    assert words("geforce-rtx-4090").endswith("(estimated)")
+    assert not words("a100-sxm4-40gb").endswith("(estimated)")
+    assert {each.name for each in run.rankings} == {"best", "per_price", "raw"}
+    [row] = [each for each in run.answers["best"].table if each.choices["use"] == "training-16bit"]
+    first = {each.name for each in row.first_tier}
+    assert {"geforce-rtx-4090", "radeon-rx-7900-xtx"} <= first  # the first two of the essay's chart, recomputed

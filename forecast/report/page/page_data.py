@@ -12,7 +12,7 @@ import numpy as np
 from forecast import units
 from forecast.base.dates import decimal_year
 from forecast.errors import ForecastError
-from forecast.projection.result import DateAnswer, FirstAnswer, ProjectedAnswer, Projection, ValueAnswer
+from forecast.projection.result import DateAnswer, FirstAnswer, ProjectedAnswer, Projection, RankingAnswer, ValueAnswer
 from forecast.projection.result.observed_values import threshold
 from forecast.projection.result.projected_answers import WORSE_SHARE
 from forecast.report.brief import brief
@@ -39,7 +39,7 @@ from forecast.report.page.tornado_data import tornado_data
 from forecast.report.rows import COLUMNS, MAX_RANKING_COMBINATIONS, question_label, race_group
 from forecast.report.words.number_text import amount, percent, scale_of
 from forecast.report.words.patterns import fill, load_patterns
-from forecast.scenarios.authored_sentences import SLOTS
+from forecast.scenarios.authored_sentences import CONTENDER_SLOT, SLOT, SLOTS
 from forecast.sensitivity.first_order import certain, uncertain
 
 if TYPE_CHECKING:
@@ -286,7 +286,10 @@ def _ranking_data(run: Projection, words: Labels, packed: Mapping[str, Any]) -> 
         "said": [words.title(title, each) for each in chosen],
         "given": [words.given(each) for each in chosen],
         **(
-            {"authored": [authored_sentences(ranking, each, words) for each in chosen]}
+            {
+                "authored": [authored_sentences(ranking, each, words) for each in chosen],
+                "own": [_contender_texts(ranking, each, words) for each in chosen],
+            }
             if ranking.name in run.says
             else {}
         ),
@@ -296,6 +299,15 @@ def _ranking_data(run: Projection, words: Labels, packed: Mapping[str, Any]) -> 
         "meets": foreign(" and ".join(ranking.conditions) or "what is asked"),
         "scales": unit_scales(packed["values"]["unit"], together=True),
     }
+
+
+def _contender_texts(ranking: RankingAnswer, chosen: Mapping[str, str], words: Labels) -> dict[str, list[str]]:
+    """Return what an author's sentences say of a quantity of what is first or second, for each that is ranked."""
+    written = " ".join(ranking.run.says[ranking.name].values())
+    slots = {slot for slot in SLOT.findall(written) if CONTENDER_SLOT.search(slot)}
+    values = ranking.run.choices[ranking.over_choice].values
+    over = [{**chosen, ranking.over_choice: value} for value in values]
+    return {slot: [words.slot(CONTENDER_SLOT.sub("", slot), each) for each in over] for slot in slots}
 
 
 def _threshold(answer: DateAnswer) -> dict[str, Any]:

@@ -35,7 +35,7 @@ const decided = (order) => order.every(({ first, q }) => [0, 1].includes(first) 
 /** A ranking under every combination of its other choices that the picks leave. */
 const orders = (asked, picks, worlds) => asked.said.map((title, cell) => {
   const fixed = Object.fromEntries(asked.dims.map((dim) => [dim, Math.floor(cell / asked.strides[dim]) % model.choices.get(dim).values.length]));
-  return { title, given: asked.given[cell], fixed, sentences: asked.authored ? asked.authored[cell] : {} };
+  return { title, given: asked.given[cell], fixed, sentences: asked.authored ? asked.authored[cell] : {}, own: asked.own ? asked.own[cell] : {} };
 }).filter(({ fixed }) => asked.dims.every((dim) => !(dim in picks) || picks[dim] === fixed[dim]))
   .map((each) => ({ ...each, ...ranked(asked, each.fixed, worlds) }));
 /** In which worlds the best one is the best, as an answer whose variance assumptions explain. */
