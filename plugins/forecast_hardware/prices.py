@@ -253,14 +253,16 @@ def device_price(device: str, date: float, *, as_of: float | None = None, used: 
     >>> device_price("geforce-rtx-3090", 2026.75).estimated
     False
     """
-    [mean], [sd], estimated = _log_prices(device, np.array([date]), as_of, used=used)
+    [mean], [sd], estimated = _log_prices(market_prices(), device, np.array([date]), as_of, used=used)
     low, price, high = np.exp(mean + sd * np.array([-1.645, 0.0, 1.645]))
     return DevicePrice(float(price), float(low), float(high), estimated)
 
 
-def _log_prices(device: str, time: Array, as_of: float | None, *, used: bool) -> tuple[Array, Array, bool]:
+def _log_prices(
+    prices: _Prices, device: str, time: Array, as_of: float | None, *, used: bool
+) -> tuple[Array, Array, bool]:
     """Return means and standard deviations of the log price by date, and whether it is an estimate at the first."""
-    prices, before = market_prices(), np.inf if as_of is None else as_of
+    before = np.inf if as_of is None else as_of
     known, conditions = prices.find(device), [1.0, 0.0] if used else [0.0]
     quotes = prices.quotes
     recent = (quotes.device == device) & (quotes.time < before) & (np.abs(time[0] - quotes.time) <= QUOTED_YEARS)
@@ -287,7 +289,7 @@ class _PriceModel(ModelRecord):
     device: str
 
     def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
-        return _FittedPrice(model=self, as_of=as_of)
+        return _FittedPrice(model=self, as_of=as_of, prices=market_prices())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -296,17 +298,18 @@ class _FittedPrice(FittedModel):
 
     model: _PriceModel
     as_of: float | None
+    prices: _Prices = field(repr=False)
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
         away = streams("parameters").standard_normal(streams.draws)
         out, is_used = np.empty((len(time), streams.draws)), inputs["used"][0] >= 0.5
         for used in np.unique(is_used):
-            mean, sd, _ = _log_prices(self.model.device, time, self.as_of, used=bool(used))
+            mean, sd, _ = _log_prices(self.prices, self.model.device, time, self.as_of, used=bool(used))
             out[:, is_used == used] = np.exp(mean[:, None] + sd[:, None] * away[is_used == used])
         return out
 
     def describe(self) -> Description:
-        date = self.as_of or float(market_prices().quotes.time.max())
+        date = self.as_of or float(self.prices.quotes.time.max())
         price = device_price(self.model.device, date, as_of=self.as_of)
         how = "an estimate from what it is: nobody quotes it" if price.estimated else "its quotes, carried forward"
         return Description(

@@ -711,13 +711,15 @@ class RankingAnswer(ProjectedAnswer):
         if self.contests is None:
             yield from order
             return
-        values = self.contests["value"].sel(chosen)
+        values = self.contests["value"].sel(chosen).transpose(..., self.over_choice)
+        place = {str(name): i for i, name in enumerate(values[self.over_choice].values.tolist())}
+        worlds = values.values
         sign, tier, began = -1.0 if self.best == "lowest" else 1.0, 0, None
         for each in order:
             if not each.takes_part or not math.isfinite(each.median):
                 yield each
                 continue
-            own = sign * values.sel({self.over_choice: each.name}).values
+            own = sign * worlds[:, place[each.name]]
             if began is None or np.mean(own < began) >= WORSE_SHARE:
                 tier, began = tier + 1, own
             yield replace(each, tier=tier)
