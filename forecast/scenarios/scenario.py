@@ -474,7 +474,9 @@ class Scenario:
         known, stated = set(self._nameable), dict(self.stated)
         labels = {name: label for name, label in self.labels.items() if name in known or _of_model(name)}
         if len(labels) < len(self.labels) and "labels" in stated:
-            stated["labels"] = {name: label for name, label in stated["labels"].items() if name in labels}
+            # a table that lacks a value now may have it as of another start
+            named = {*labels, *(value for each in self.choices.values() for value in each.left_out)}
+            stated["labels"] = {name: label for name, label in stated["labels"].items() if name in named}
         if "says" in stated:
             stated["says"] = {n: each for n, each in stated["says"].items() if isinstance(each, str) or n in known}
         questions, figures = dict(self.questions), dict(self.figures)
