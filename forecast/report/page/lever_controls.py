@@ -219,6 +219,8 @@ def _nearest(stops: list[LeverStop], size: float) -> int:
 
 #: Of the curve of the sentence's answer: each of so many points stands for an equal share of the worlds.
 _N_SENTENCE_CURVE_POINTS = 50
+#: Of what is ranked where a lever is moved, those that a page has.
+_MAX_MOVED_ROWS = 30
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -369,11 +371,11 @@ def _encoded(answer: DateAnswer | ValueAnswer, chosen: Mapping[str, str], first:
 
 
 def _encode_ranking(row: RankingRow, over: str, choices: Mapping[str, list[str]]) -> dict[str, Any]:
-    """Return a ranking: under which values, those that take part with the best median first, and the best."""
+    """Return a ranking: under which values, the first of those that take part by their medians, and the best."""
     place = choices[over].index
     rows = [
         [place(each.name), _round_for_page(each.first), [_round_for_page(q) for q in each.quantiles], each.tier]
-        for each in row.taking_part
+        for each in row.taking_part[:_MAX_MOVED_ROWS]
     ]
     at = {name: choices[name].index(value) for name, value in row.choices.items()}
     return {"at": at, "rows": rows, "best": None if row.best is None else place(row.best.name)}
