@@ -12,12 +12,12 @@ import contextlib
 import os
 from collections.abc import Iterable, Iterator
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from forecast.errors import ForecastError, UsageError, printable
 
-__all__ = ["Access", "allow", "current", "inside", "outside", "use", "within"]
+__all__ = ["Access", "allow", "check_named", "current", "inside", "may_name", "only_below", "outside", "use", "within"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,11 +32,14 @@ class Access:
         Whether a table that is not here yet may be downloaded when it is read.
     hosts : tuple of str
         Names or addresses of machines that are allowed although they are not public.
+    root : Path, optional
+        The folder in which files must lie that are named in a call, beside `paths`; by default they may lie anywhere.
     """
 
     paths: tuple[Path, ...] = ()
     downloads: bool = False
     hosts: tuple[str, ...] = ()
+    root: Path | None = None
 
 
 _NO_ACCESS = Access()
@@ -97,7 +100,8 @@ def allow(
     """
     before = current()
     token = _allowed.set(
-        Access(
+        replace(
+            before,
             paths=(*before.paths, *_check_folders(paths)),
             downloads=before.downloads or bool(downloads),
             hosts=(*before.hosts, *_check_hosts(hosts)),
@@ -107,6 +111,50 @@ def allow(
         yield
     finally:
         _allowed.reset(token)
+
+
+@contextlib.contextmanager
+def only_below(folder: Path) -> Iterator[None]:
+    """Let calls in this block name files in this folder alone, and in those that are allowed.
+
+    For a program that asks in the place of the user: what it names is no more the user's own than a stranger's file.
+    """
+    token = _allowed.set(replace(current(), root=folder))
+    try:
+        yield
+    finally:
+        _allowed.reset(token)
+
+
+def may_name(text: str) -> bool:
+    """Return True if a call may name this path; whether anything is there is not looked at."""
+    root = current().root
+    return root is None or inside(root, text) is not None
+
+
+def check_named(text: str) -> str:
+    """Return a path that a call names, if it may.
+
+    Raises
+    ------
+    UsageError
+        If it leaves the folder that `only_below` sets.
+
+    Examples
+    --------
+    >>> check_named("/etc/passwd")
+    '/etc/passwd'
+    >>> with only_below(Path("mine")):
+    ...     check_named("/etc/passwd")
+    Traceback (most recent call last):
+    forecast.errors.UsageError: '/etc/passwd' leaves the folder ...
+    """
+    if not may_name(text):
+        raise UsageError(
+            f"'{printable(text)}' leaves the folder that the program was started in; expected a relative path below it "
+            "(the user may allow another folder: --allow-path DIR)"
+        )
+    return text
 
 
 def _check_folders(paths: Iterable[str | os.PathLike[str]]) -> Iterator[Path]:

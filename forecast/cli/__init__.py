@@ -36,6 +36,7 @@ COMMANDS = {
     "show": ("show:show", "Open a saved projection, fit or comparison again: print, draw or export it."),
     "sweep": ("ask.run:sweep", "Run a scenario at several values of one or more settings."),
     "explore": ("explore.command:explore", "Change a scenario in the browser, and see its answer follow."),
+    "mcp": ("agents.command:mcp", "Serve tools to an agent, by the Model Context Protocol."),
     "extrapolate": (
         "ask.extrapolate:extrapolate",
         "Extrapolate a curve or a series, and say how such forecasts have done.",

@@ -22,6 +22,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from forecast.base import access
 from forecast.base.dates import decimal_year
 from forecast.contract.registry import Record, get_registry
 from forecast.contract.specs import QuantitySpec, RivalForecast, ShapeSpec, TrendSpec
@@ -458,7 +459,7 @@ class _Names:
         from forecast import tables
 
         reading = {key: value for key, value in self.series.get("reading", {}).items() if key != "reduce"}
-        columns = tables.read(path, **reading)
+        columns = tables.read(access.check_named(path), **reading)
         for name, value in self.series.get("where", {}).items():
             columns = columns.where(name, value, f"ask: {printable(name, 60)}")
         return columns
@@ -554,7 +555,7 @@ def _find_file(text: str, start: int) -> tuple[int, int, str] | None:
     head, colon, _ = text[start:].partition(":")
     path = head.lstrip()
     with contextlib.suppress(OSError, ValueError):
-        if colon and ((" " in path and Path(path).is_file()) or Path(path).is_dir()):
+        if colon and access.may_name(path) and ((" " in path and Path(path).is_file()) or Path(path).is_dir()):
             return start + len(head) - len(path), start + len(head) + 1, path
     match = _FILE_PATTERN.search(text, start)
     return None if match is None else (match.start(), match.end(), match["quoted"] or match["path"])

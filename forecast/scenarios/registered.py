@@ -61,8 +61,10 @@ def parse_scenario(text: str, where: str) -> dict[str, Any]:
     Raises
     ------
     ScenarioError
-        If it is no TOML.
+        If it is no TOML, or longer than a file may be.
     """
+    if len(text.encode(errors="replace")) > MAX_SCENARIO_BYTES:
+        raise ScenarioError(f"{printable(where)}: larger than {MAX_SCENARIO_BYTES:,} bytes")
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # ValueError: also an integer of more digits than Python converts

@@ -159,8 +159,9 @@ def check(said, monkeypatch, example):
             words = [own if word == SHOWN_ID else word for word in words]
         if any(words[: len(each)] == each for each in DRAWING) and "--draws" not in words:
             words += ["--draws", "100"]
-        if words[0] == "explore":
-            patch.setattr("forecast.cli.explore.server.serve", lambda *_: None)
+        if words[0] in (serving := {"explore": "explore", "mcp": "agents"}):
+            pytest.importorskip({"explore": "uvicorn"}.get(words[0], words[0]))
+            patch.setattr(f"forecast.cli.{serving[words[0]]}.server.serve", lambda *_: None)
         if "epoch-models" in example or example == OFFLINE:
             upstream(patch)
             for earlier in ((), ("--update",)) if "@" in example or "--update" in words else ():

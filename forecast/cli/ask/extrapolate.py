@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from forecast.evaluation.extrapolate import Extrapolation
     from forecast.tables.columns import Columns
 
-__all__ = ["extrapolate"]
+__all__ = ["extrapolate", "extrapolate_columns", "extrapolation_data"]
 
 
 @click.command()
@@ -87,7 +87,7 @@ def extrapolate(
     rows, note = fit_arguments.write_outputs(columns, where)
     threshold = None if reach is None else fit_arguments.parse_option_number(reach, "--threshold")
     one = partial(
-        _extrapolate_columns, names=(x, y), to=to, threshold=threshold, level=level, rule=rule or "", bounds=bounds,
+        extrapolate_columns, names=(x, y), to=to, threshold=threshold, level=level, rule=rule or "", bounds=bounds,
         seed=seed,
     )  # fmt: skip
     if by is not None:
@@ -96,7 +96,7 @@ def extrapolate(
         _extrapolate_each(rows, unquoted(by, columns), (x, y), one, seed, out, as_json, source)
         return
     answer = one(rows)
-    result = _as_json_data(answer)
+    result = extrapolation_data(answer)
     record = render.provenance(_plugins_used(answer), computed=True, seed=seed, data=source)
     warnings = [*([note] if note else []), *answer.warnings]
     said: dict[str, Any] = {"warnings": warnings, "provenance": record, "read": [answer.read]}
@@ -113,7 +113,7 @@ def extrapolate(
     )
 
 
-def _extrapolate_columns(
+def extrapolate_columns(
     rows: Columns, *, names: tuple[str, str], to: str | None, threshold: float | None, level: float, rule: str,
     bounds: dict[str, Any], seed: int,
 ) -> Extrapolation:  # fmt: skip
@@ -160,7 +160,7 @@ def _extrapolate_each(
             answers[str(label)] = found
     if not answers:
         raise DataError(f"no series could be extrapolated; the first: {failed[0]}")
-    series = [{by: label, **_as_json_data(answer)} for label, answer in answers.items()]
+    series = [{by: label, **extrapolation_data(answer)} for label, answer in answers.items()]
     result = {"headline": f"{len(answers)} series, by {by}", "series": series}
     warnings = [*failed, *(f"{label}: {line}" for label, answer in answers.items() for line in answer.warnings)]
     plugins = [plugin for answer in answers.values() for plugin in _plugins_used(answer)]
@@ -212,7 +212,8 @@ def _plugins_used(answer: Extrapolation) -> list[Any]:
     return [get_registry().find(kind, row["name"]).plugin for row in answer.laws if "/" in row["name"]]
 
 
-def _as_json_data(answer: Extrapolation) -> dict[str, Any]:
+def extrapolation_data(answer: Extrapolation) -> dict[str, Any]:
+    """Return an extrapolation as plain data: what ``--json`` prints."""
     at = [str(d) for d in from_decimal_year(answer.to).astype("datetime64[D]")] if answer.dates else answer.to.tolist()
     columns = zip(at, answer.median.tolist(), answer.lower.tolist(), answer.upper.tolist(), strict=True)
     points = [dict(zip((answer.names[0], "median", "lower", "upper"), row, strict=True)) for row in columns]

@@ -25,7 +25,7 @@ from forecast.contract.specs import (
 )
 from forecast.errors import DataError, ForecastError, UsageError, nearest, printable
 
-__all__ = ["find", "propose_questions"]
+__all__ = ["MAX_RESULTS", "find", "find_records", "propose_questions"]
 
 #: What is searched, in the order in which equals are listed.
 SEARCHED_KINDS = ("quantity", "scenario", "model", "law", "table")
@@ -64,6 +64,28 @@ def find(words: tuple[str, ...], as_json: bool) -> None:
     forecast find FLOP/s
     forecast find dettmers
     """  # noqa: D301 - click reads the \b as "do not rewrap"
+    found, result, nothing = find_records(words)
+
+    def text() -> None:
+        if result:
+            _print_matches(result, width=render.width())
+        else:
+            render.write(nothing)
+
+    render.emit(
+        result, json=as_json, text=text, warnings=_listing_warnings(get_registry().complete()),
+        provenance=render.provenance(plugins_of(found)),
+    )  # fmt: skip
+
+
+def find_records(words: Iterable[str]) -> tuple[list[Record], list[dict[str, Any]], str]:
+    """Return the records that match all words, the best first; these as plain data; and a sentence if there are none.
+
+    Raises
+    ------
+    UsageError
+        If there is no word.
+    """
     search_words = [word for text in words for word in text.casefold().split()]
     if not search_words:
         raise UsageError("expected a word to look for, got only spaces")
@@ -78,17 +100,7 @@ def find(words: tuple[str, ...], as_json: bool) -> None:
         {"kind": r.spec.kind, "name": r.full_name, "title": r.spec.title, "unit": _record_unit(r), **origin(r)}
         for r in found
     ]
-
-    def text() -> None:
-        if result:
-            _print_matches(result, width=render.width())
-        else:
-            render.write(_no_match_text(search_words, [said for _, said in texts.values()]))
-
-    render.emit(
-        result, json=as_json, text=text, warnings=_listing_warnings(registry),
-        provenance=render.provenance(plugins_of(found)),
-    )  # fmt: skip
+    return found, result, "" if found else _no_match_text(search_words, [said for _, said in texts.values()])
 
 
 def propose_questions(question: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -13,7 +13,7 @@ from forecast.cli.output_files import add_options
 from forecast.cli.reading_options import access_options
 from forecast.contract.registry import Plugin, Record, Registry, get_registry
 
-__all__ = ["catalogue", "json_option", "listing_warnings", "with_record"]
+__all__ = ["catalogue", "json_option", "listing_warnings", "record_details", "record_rows", "with_record"]
 
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 
@@ -105,10 +105,7 @@ def catalogue(
         records = [r for r in registry.records(kind) if only is None or r.plugin.name in only]
         if narrowed is not None and (unit or of_kind):
             records = list(filter(narrowed(unit, of_kind), records))
-        result = [
-            {"name": r.full_name, "title": r.spec.title, **{c: of(r) for c, of in columns.items()}, **origin(r)}
-            for r in records
-        ]
+        result = record_rows(records, columns)
 
         def text() -> None:
             if not result:
@@ -135,15 +132,30 @@ def catalogue(
                         read=[described.pop("read")])  # fmt: skip
             return
         record = get_registry().find(kind, name)
-        spec = record.spec
-        result = {"name": record.full_name, "title": spec.title, **describe(record)}
-        result |= {"reference": spec.reference, **origin(record)}
+        result = record_details(record, describe)
         render.emit(
             result, json=as_json, text=lambda: with_record(result),
             provenance=render.provenance(plugins_of([record])),
         )  # fmt: skip
 
     return group
+
+
+def record_rows(records: Iterable[Record], columns: Mapping[str, Callable[[Record], Any]]) -> list[dict[str, Any]]:
+    """Return a row of a list for each record: its name, title and columns, and who brings it."""
+    return [
+        {"name": r.full_name, "title": r.spec.title, **{c: of(r) for c, of in columns.items()}, **origin(r)}
+        for r in records
+    ]
+
+
+def record_details(record: Record, describe: Callable[[Record], dict[str, Any]]) -> dict[str, Any]:
+    """Return all about one record, and who brings it."""
+    spec = record.spec
+    return {
+        "name": record.full_name, "title": spec.title, **describe(record), "reference": spec.reference,
+        **origin(record),
+    }  # fmt: skip
 
 
 def plugins_of(records: Iterable[Record]) -> list[Plugin]:

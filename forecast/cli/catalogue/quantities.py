@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from forecast.cli.catalogue.listing import catalogue
 from forecast.contract.registry import Record
 from forecast.contract.specs import QuantitySpec
+
+__all__ = ["QUANTITY_COLUMNS", "describe_quantity", "quantities"]
 
 
 def _spec(record: Record) -> QuantitySpec:
@@ -27,7 +30,8 @@ def _bound(value: float | None, source: str, unit: str) -> str:
     return source if value is None else f"{value:g} {unit}".strip() + f": {source}"
 
 
-def _quantity_details(record: Record) -> dict[str, Any]:
+def describe_quantity(record: Record) -> dict[str, Any]:
+    """Return what a quantity of the world is, as plain data."""
     spec = _spec(record)
     return {
         "definition": spec.definition,
@@ -45,9 +49,12 @@ def _quantity_details(record: Record) -> dict[str, Any]:
     }
 
 
+#: What a list of quantities shows beside their names and titles.
+QUANTITY_COLUMNS: dict[str, Callable[[Record], Any]] = {"unit": lambda r: _spec(r).unit, "forecast": _forecast}
+
 quantities = catalogue(
     "quantities",
     "quantity",
-    columns={"unit": lambda r: _spec(r).unit, "forecast": _forecast},
-    describe=_quantity_details,
+    columns=QUANTITY_COLUMNS,
+    describe=describe_quantity,
 )

@@ -8,9 +8,9 @@ from contextlib import suppress
 
 import click
 
-from forecast.base import budgets
 from forecast.cli import completion, render
 from forecast.cli.reading_options import access_options
+from forecast.cli.request_limits import MAX_REQUEST_DRAWS, Budget, request_options
 from forecast.errors import UsageError
 
 __all__ = ["explore"]
@@ -21,14 +21,11 @@ __all__ = ["explore"]
 @click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="0 takes a free one.")
 @click.option("--browser/--no-browser", default=None, help="Open a browser; by default on a terminal.")
 @click.option(
-    "--draws", type=click.IntRange(1, 4096), default=2048, show_default=True, metavar="N", help="Joint samples."
-)
-@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Equal seeds give equal bytes.")
-@click.option(
-    "--request-seconds", type=click.FloatRange(0, 86400, min_open=True), default=60, show_default=True, metavar="S",
-    help="What one change may take; one that takes longer is answered with an error.",
+    "--draws", type=click.IntRange(1, MAX_REQUEST_DRAWS), default=2048, show_default=True, metavar="N",
+    help="Joint samples.",
 )  # fmt: skip
-@click.option("--request-memory", metavar="SIZE", help="The same of memory, as 2GiB.  [default: as --max-memory]")
+@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Equal seeds give equal bytes.")
+@request_options
 @access_options
 def explore(
     scenario: str,
@@ -54,16 +51,15 @@ def explore(
     try:
         import uvicorn  # noqa: F401
 
-        from forecast.cli.explore.server import TOKEN_PARAMETER, Budget, listen, serve
+        from forecast.cli.explore.server import TOKEN_PARAMETER, listen, serve
         from forecast.report.page import live  # noqa: F401 - its template needs one too
     except ImportError as problem:
         name = (problem.name or "").partition(".")[0]
         raise UsageError(f"explore: needs {name}: pip install 'lawcast[explore]'") from problem
     from forecast.cli.explore.session import Session
 
-    with budgets.of_request(request_memory, request_seconds):
-        pass  # a size that is none is refused here
-
+    budget = Budget(request_seconds, request_memory)
+    budget.check()
     with Session(scenario, draws=draws, seed=seed) as session, listen(port) as listening:
         with render.progress_bar("drawing"):
             session.run({})  # so that a scenario that cannot be drawn is refused here, and the page comes at once
@@ -77,4 +73,4 @@ def explore(
 
             webbrowser.open(address)
         with suppress(KeyboardInterrupt):
-            serve(session, listening, token, Budget(request_seconds, request_memory))
+            serve(session, listening, token, budget)

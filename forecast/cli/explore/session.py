@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import tempfile
-import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import lru_cache, partial
@@ -20,7 +19,7 @@ from forecast import tables, units
 from forecast.base import access
 from forecast.cli.ask.run import merge_settings
 from forecast.contract.registry import get_registry
-from forecast.errors import ForecastError, ScenarioError, UnknownNameError, UsageError, printable
+from forecast.errors import ForecastError, UnknownNameError, UsageError, printable
 from forecast.projection.engine import project
 from forecast.projection.paths.run_cache import SHARED_BYTES, RunCache
 from forecast.projection.result import Projection
@@ -28,6 +27,7 @@ from forecast.report.page.draw_encoding import EncodedDraws
 from forecast.report.page.page_data import answer_data, paths_read, settable
 from forecast.scenarios.graph import build
 from forecast.scenarios.quantities.node import Node
+from forecast.scenarios.registered import parse_scenario
 from forecast.scenarios.scenario import Scenario
 
 __all__ = ["MAX_UPLOADS", "MAX_UPLOAD_BYTES", "Session"]
@@ -107,8 +107,6 @@ class Session:
 
     def _scenario(self, request: Mapping[str, Any]) -> Scenario:
         """Return the scenario that a page asks for, with what it puts in the place of its quantities."""
-        from forecast.scenarios.registered import MAX_SCENARIO_BYTES
-
         name = request.get("scenario") or self.first
         if name != self.first and name not in self._registered:  # a page names no file
             raise UnknownNameError("scenario", name, [self.first, *self._registered])
@@ -120,12 +118,7 @@ class Session:
         stated: Mapping[str, Any] = base.stated
         where = f"{Path(base.where).name} as edited"
         if text:
-            if len(text.encode(errors="replace")) > MAX_SCENARIO_BYTES:
-                raise ScenarioError(f"{where}: larger than {MAX_SCENARIO_BYTES:,} bytes")
-            try:
-                stated = tomllib.loads(text)
-            except (ValueError, RecursionError) as error:
-                raise ScenarioError(f"{where}: not TOML: {printable(error)}") from None
+            stated = parse_scenario(text, where)
         read = partial(Scenario.from_dict, name=base.name, where=where, folder=base.folder)
         replaced = {key: self._uploaded(key, column) for key, column in request.get("data", {}).items()}
         if not replaced:
