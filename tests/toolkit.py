@@ -152,7 +152,7 @@ def json_of(text: str) -> Any:
 
 
 #: What a command that only lists loads none of.
-HEAVY = ("matplotlib", "numpy", "pandas", "pint", "scipy", "statsmodels", "sympy", "xarray")
+HEAVY = ("matplotlib", "mcp", "numpy", "pandas", "pint", "scipy", "statsmodels", "sympy", "xarray")
 
 
 def heavy_imports(commands: Iterable[Sequence[str]], env: Mapping[str, str]) -> list[str]:

@@ -31,8 +31,8 @@ from forecast.errors import ForecastError, UnknownNameError, UsageError, join_li
 __all__ = ["serve", "tool_server"]
 
 _INSTRUCTIONS = (
-    "Forecasts and scaling laws with intervals, sources and a record of past accuracy. `find` and `quantities` list what "
-    "can be asked for, by name; `ask` answers one question, `run` a scenario, `plan` plans a training run, `fit` and "
+    "Forecasts and scaling laws with intervals, sources and a record of past accuracy. `find` and `quantities` list "
+    "what there is, by name; `ask` answers one question, `run` a scenario, `plan` plans a training run, `fit` and "
     "`extrapolate` read a table or a file below the folder of the server. Quote the sentence of an answer with its "
     "interval; an answer within the never mass has no date. What an answer leaves out it lists under left_out."
 )

@@ -54,7 +54,8 @@ def ask(
     until: the last date, a year: 2060.
     settings: other values for what is behind it: {"variant": "data-limited"}, {"goal": "5 PFLOP/s"}.
     x, where: of a column of a file: its column of dates, and rows to keep: ["run is a", "size > 3"].
-    level: the probability of the interval, between 0 and 1. draws: joint samples, at most 4096.
+    level: the probability of the interval, between 0 and 1. draws: joint samples, at most 4096. seed: equal seeds give
+      equal numbers.
     sections, quantities: more of the answer: ["limits"]; the values over time of quantities by name: ["power"].
 
     Returns the sentence, the answer (dates ISO, quantiles p05 to p95, null within the never mass; values in its unit),
@@ -165,6 +166,7 @@ def fit(
     let: variables of the law from columns: ["N = params_b*1e9", "D = tokens"]. y: the column that the law explains.
     where: rows to keep: ["params_b > 0.1", "kind is dense"]. by: a column; one fit for each of its values.
     weights, groups: columns; rows of one group are not independent. bootstrap: refits of resamples, at most 4096.
+    level, seed: as for `ask`.
     """
     from forecast.cli.fit.fit import fit_keywords, law_and_rows
     from forecast.cli.fit.fit_options import FitOptions
@@ -201,6 +203,7 @@ def extrapolate(
     to: where to, in the unit of x: 1e9, "1e9,1e10"; a year or a date where x is dates: "2035".
     threshold: where x is dates, the level of y whose first date is asked for.
     where: rows to keep: ["run is big"]. reduce: what becomes of several rows at one place.
+    level, seed: as for `ask`.
     """
     from forecast.cli.ask.extrapolate import extrapolate_columns, extrapolation_data
     from forecast.cli.fit.fit_arguments import data_of, write_outputs
@@ -240,7 +243,7 @@ def plan(
       tokens ("2T").
     How fast, one of: days, by (a date: "2027-06"), cards, power [MW].
     device: its name; by default the one on which the run is cheapest. risk: how likely the plan may exceed that.
-    settings: of the scenario that plans: {"rent": "2 USD/hour"}.
+    settings: of the scenario that plans: {"rent": "2 USD/hour"}. level, draws, seed: as for `ask`.
 
     Returns the sentence, and the cheapest plan, the fastest, and a smaller model of the same loss, with intervals.
     """
