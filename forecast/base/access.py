@@ -17,7 +17,7 @@ from pathlib import Path
 
 from forecast.errors import ForecastError, UsageError, printable
 
-__all__ = ["Access", "allow", "check_named", "current", "inside", "may_name", "only_below", "outside", "use", "within"]
+__all__ = ["Access", "allow", "check_named", "current", "inside", "may_name", "outside", "use", "within"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,19 +113,6 @@ def allow(
         _allowed.reset(token)
 
 
-@contextlib.contextmanager
-def only_below(folder: Path) -> Iterator[None]:
-    """Let calls in this block name files in this folder alone, and in those that are allowed.
-
-    For a program that asks in the place of the user: what it names is no more the user's own than a stranger's file.
-    """
-    token = _allowed.set(replace(current(), root=folder))
-    try:
-        yield
-    finally:
-        _allowed.reset(token)
-
-
 def may_name(text: str) -> bool:
     """Return True if a call may name this path; whether anything is there is not looked at."""
     root = current().root
@@ -138,16 +125,19 @@ def check_named(text: str) -> str:
     Raises
     ------
     UsageError
-        If it leaves the folder that `only_below` sets.
+        If it leaves the root of what is allowed: of a program that asks in the place of the user, what it names is no
+        more the user's own than a stranger's file.
 
     Examples
     --------
     >>> check_named("/etc/passwd")
     '/etc/passwd'
-    >>> with only_below(Path("mine")):
-    ...     check_named("/etc/passwd")
+    >>> before = current()
+    >>> use(replace(before, root=Path("mine")))
+    >>> check_named("/etc/passwd")
     Traceback (most recent call last):
     forecast.errors.UsageError: '/etc/passwd' leaves the folder ...
+    >>> use(before)
     """
     if not may_name(text):
         raise UsageError(

@@ -8,12 +8,15 @@ from typing import Any, TypeVar
 
 import click
 
-from forecast.base import access
+from forecast.base import access, budgets
 from forecast.base.quantiles import DEFAULT_LEVEL
 from forecast.contract.fields import SCALES
 from forecast.formula.numbers import parse_number
 
-__all__ = ["Level", "access_options", "level_option", "reading_options", "reduce_option", "scale_options"]
+__all__ = [
+    "MAX_REQUEST_DRAWS", "Level", "access_options", "level_option", "reading_options", "reduce_option",
+    "request_options", "scale_options",
+]  # fmt: skip
 
 _OPTIONS = (
     click.option("--decimal", type=click.Choice(["comma", "point"]), help="What separates decimals in the file."),
@@ -135,3 +138,28 @@ def access_options(command: Callable[..., Any]) -> Callable[..., Any]:
             return command(*args, **options)
 
     return allowed
+
+
+# --- Requests ---------------------------------------------------------------------------------------------------------
+# What one request to a program that stays may take: of the page of ``explore``, or of an agent.
+
+
+#: Joint samples of one answer.
+MAX_REQUEST_DRAWS = 4096
+
+
+def request_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--request-seconds`` and ``--request-memory`` to a command; a memory that is no size is refused."""
+
+    @click.option(
+        "--request-seconds", type=click.FloatRange(0, 86400, min_open=True), default=60, show_default=True, metavar="S",
+        help="What one request may take; one that takes longer is answered with an error.",
+    )  # fmt: skip
+    @click.option("--request-memory", metavar="SIZE", help="The same of memory, as 2GiB.  [default: as --max-memory]")
+    @functools.wraps(command)
+    def limited(*args: Any, request_seconds: float, request_memory: str | None, **options: Any) -> Any:
+        with budgets.of_request(request_memory, request_seconds):
+            pass
+        return command(*args, request_seconds=request_seconds, request_memory=request_memory, **options)
+
+    return limited

@@ -18,7 +18,6 @@ from forecast import Scenario
 from forecast.base import access
 from forecast.cli.explore import server
 from forecast.cli.explore.session import MAX_UPLOAD_BYTES, MAX_UPLOADS, Session
-from forecast.cli.request_limits import Budget
 from forecast.errors import ForecastError, UsageError
 from forecast.projection.engine import project
 from forecast.report.page import page_part
@@ -418,21 +417,21 @@ def test_a_request_over_its_budget_is_told_so_and_the_server_lives_on(session):
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app=served), base_url=HOME, timeout=120) as client:
             ours = {"method": "POST", "url": "/answer", "headers": {server.TOKEN_HEADER: TOKEN}, "content": b"{}"}
             over = await client.request(**{**ours, **given})
-        served = server.app(session, PORT, TOKEN, Budget(seconds=60))
+        served = server.app(session, PORT, TOKEN, server.Budget(seconds=60))
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app=served), base_url=HOME, timeout=120) as client:
             return over, await client.request(**{**ours, "url": "/scenario"})
 
     slow = {"content": json.dumps({"set": {"goal": "7e3"}})}
-    over, after = asyncio.run(asked(Budget(seconds=1e-9), **slow))
+    over, after = asyncio.run(asked(server.Budget(seconds=1e-9), **slow))
     assert over.status_code == 503
     # told by what is computed, or by the server that waits for it, whichever comes first
     assert re.search(r"1e-09 s(?: is the limit)?, which --request-seconds sets", over.json()["error"])
     assert after.status_code == 200
     wide = {"content": json.dumps({"set": {"goal": "8e3"}})}
-    over, after = asyncio.run(asked(Budget(memory="1kB"), **wide))
+    over, after = asyncio.run(asked(server.Budget(memory="1kB"), **wide))
     assert over.status_code == 400
     assert "the limit, which --request-memory sets" in over.json()["error"]
-    over, _ = asyncio.run(asked(Budget(seconds=1e-9), method="GET", url=f"/?token={TOKEN}"))
+    over, _ = asyncio.run(asked(server.Budget(seconds=1e-9), method="GET", url=f"/?token={TOKEN}"))
     assert over.status_code == 503
     assert "--request-seconds" in over.text
 
@@ -441,7 +440,7 @@ def test_code_that_never_looks_at_its_time_is_not_waited_for(session, monkeypatc
     released = threading.Event()
     monkeypatch.setattr(server, "_WAIT_SECONDS", 0.0)
     monkeypatch.setattr(session, "answer", lambda body: released.wait(30) and {})
-    served = server.app(session, PORT, TOKEN, Budget(seconds=0.05))
+    served = server.app(session, PORT, TOKEN, server.Budget(seconds=0.05))
 
     async def asked():
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app=served), base_url=HOME) as client:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
 
 import click
 
-from forecast.cli.reading_options import access_options
-from forecast.cli.request_limits import Budget, request_options
+from forecast.cli.reading_options import access_options, request_options
 from forecast.errors import ForecastError
 
 __all__ = ["mcp"]
@@ -30,10 +28,8 @@ def mcp(request_seconds: float, request_memory: str | None) -> None:
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     try:
         from forecast.cli.agents.server import serve
+        from forecast.cli.explore.server import Budget
     except ImportError as problem:
         name = (problem.name or "").partition(".")[0]
         raise ForecastError(f"mcp: needs {name}: pip install 'lawcast[mcp]'") from problem
-    budget = Budget(request_seconds, request_memory)
-    budget.check()
-    with suppress(KeyboardInterrupt):
-        serve(Path.cwd(), budget)
+    serve(Path.cwd(), Budget(request_seconds, request_memory))

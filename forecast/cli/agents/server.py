@@ -6,26 +6,29 @@ its budget. What a tool refuses is an error of that tool, in the one sentence th
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import json
-from asyncio import Semaphore
+import os
+import signal
 from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import anyio
 from mcp.server.lowlevel import Server
 from mcp.server.mcpserver.tools import Tool
 from mcp.server.stdio import stdio_server
-from mcp_types import CallToolResult, ListToolsResult, TextContent, Tool as ListedTool, ToolAnnotations
-from pydantic import ValidationError
+from mcp.types import CallToolResult, ListToolsResult, TextContent, Tool as ListedTool, ToolAnnotations
 
 import forecast
 from forecast.base import access
 from forecast.base.json_text import to_json
+from forecast.cli import render
 from forecast.cli.agents import tools
-from forecast.cli.request_limits import MAX_CONCURRENT_REQUESTS, Budget, answer_within
+from forecast.cli.explore.server import MAX_CONCURRENT_REQUESTS, Budget, answer_within
 from forecast.errors import ForecastError, UnknownNameError, UsageError, join_lines, printable
 
 __all__ = ["serve", "tool_server"]
@@ -50,33 +53,31 @@ def tool_server(folder: Path, budget: Budget) -> Server[Any]:
     budget : Budget
         What each call may take.
     """
-    offered = {fn.__name__: Tool.from_function(fn, structured_output=False) for fn in tools.TOOLS}
-    turn = Semaphore(MAX_CONCURRENT_REQUESTS)
+    made = (Tool.from_function(fn, description=inspect.getdoc(fn), structured_output=False) for fn in tools.TOOLS)
+    offered = {tool.name: tool for tool in made}
+    turn = asyncio.Semaphore(MAX_CONCURRENT_REQUESTS)
     # nothing is written, and nothing outside of this machine is asked
-    annotations = ToolAnnotations(
-        read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
-    )
+    hints = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
     listed = [
-        ListedTool(
-            name=name, description=inspect.getdoc(tool.fn), input_schema=tool.parameters, annotations=annotations
-        )
+        ListedTool(name=name, description=tool.description, input_schema=tool.parameters, annotations=hints)
         for name, tool in offered.items()
     ]
 
     async def list_tools(*_: object) -> ListToolsResult:
         return ListToolsResult(tools=listed)
 
-    async def call_tool(_: object, asked: Any) -> CallToolResult:
+    async def call_tool(_: object, request: Any) -> CallToolResult:
         try:
-            if asked.name not in offered:
-                raise UnknownNameError("tool", asked.name, offered)
-            tool = offered[asked.name]
-            call = partial(tool.fn, **_checked_arguments(tool, asked.arguments or {}))
+            if request.name not in offered:
+                raise UnknownNameError("tool", request.name, offered)
+            tool = offered[request.name]
+            call = partial(tool.fn, **_checked_arguments(tool, request.arguments or {}))
             async with turn:
-                text = await answer_within(partial(_answer_text, asked.name, call, folder), budget)
+                text = await answer_within(partial(_answer_text, request.name, call, folder), budget)
         except ForecastError as problem:
             return _error(join_lines(problem))
         except Exception as problem:
+            render.traceback_of(problem)
             return _error(f"unexpected {join_lines(f'{type(problem).__name__}: {problem}')}; please report this")
         return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=json.loads(text))
 
@@ -87,8 +88,8 @@ def tool_server(folder: Path, budget: Budget) -> Server[Any]:
 
 
 def _answer_text(name: str, call: partial[dict[str, Any]], folder: Path) -> str:
-    with access.only_below(folder):
-        text = to_json(call())
+    access.use(replace(access.current(), root=folder))  # in a thread of its own
+    text = to_json(call())
     if len(text) > MAX_ANSWER_CHARACTERS:
         raise UsageError(
             f"{name}: the answer has {len(text):,} characters; at most {MAX_ANSWER_CHARACTERS:,} are sent: ask for "
@@ -108,8 +109,8 @@ def _checked_arguments(tool: Tool, given: Mapping[str, Any]) -> dict[str, Any]:
             raise UnknownNameError("argument", name, tool.parameters["properties"], where=tool.name)
     try:
         return dict(tool.fn_metadata.validate_arguments(dict(given)))
-    except ValidationError as problem:
-        first = problem.errors()[0]
+    except ValueError as problem:  # of pydantic
+        first = problem.errors()[0]  # type: ignore[attr-defined]
         where = ": ".join([tool.name, *map(str, first["loc"])])
         raise UsageError(f"{where}: {first['msg']}, got '{printable(first['input'], 60)}'") from None
 
@@ -118,8 +119,12 @@ def serve(folder: Path, budget: Budget) -> None:
     """Answer over standard input and output until the input ends."""
 
     async def answer() -> None:
+        # the thread that reads the input would be waited for
+        for number, code in ((signal.SIGINT, 0), (signal.SIGTERM, 143)):
+            with suppress(NotImplementedError):  # on Windows
+                asyncio.get_running_loop().add_signal_handler(number, os._exit, code)
         server = tool_server(folder, budget)
-        async with stdio_server() as (asked, answered):
-            await server.run(asked, answered, server.create_initialization_options())
+        async with stdio_server() as (requests, answers):
+            await server.run(requests, answers, server.create_initialization_options())
 
-    anyio.run(answer)
+    asyncio.run(answer())

@@ -13,43 +13,44 @@ from typing import TYPE_CHECKING, Any, Literal
 import forecast
 from forecast.base import access
 from forecast.base.json_text import to_json
-from forecast.cli.request_limits import MAX_REQUEST_DRAWS
-from forecast.errors import UnknownNameError, UsageError, printable
+from forecast.cli.ask.extrapolate import extrapolate_columns, extrapolation_data
+from forecast.cli.catalogue.find import MAX_RESULTS, find_records
+from forecast.cli.catalogue.listing import record_details, record_rows
+from forecast.cli.catalogue.quantities import QUANTITY_COLUMNS, describe_quantity
+from forecast.cli.fit import fit_arguments
+from forecast.cli.reading_options import MAX_REQUEST_DRAWS
+from forecast.contract.registry import get_registry
+from forecast.errors import UnknownNameError, UsageError
+from forecast.fit.options import check_level
+from forecast.report.result_data import projection_data
+from forecast.tables.column_names import unquoted
 
 if TYPE_CHECKING:
     from forecast.projection.result import Projection
-    from forecast.scenarios.scenario import Scenario
+    from forecast.tables.columns import Columns
 
 __all__ = ["TOOLS", "ask", "extrapolate", "find", "fit", "plan", "quantities", "run"]
 
 #: Characters of an answer beyond which sections that nobody asked for are left out.
 BRIEF_CHARACTERS = 20_000
+Texts, Dates = Sequence[str], Sequence[str | float]
+Settings = Mapping[str, str | float] | None
+Amount = str | float | None
 #: The sections of an answer, beside its sentence, interval, sources and record.
-Section = Literal[
-    "today", "differences", "questions", "pooled", "drivers", "rankings", "update", "values", "first", "limits",
-    "regimes", "failing", "models",
-]  # fmt: skip
+Sections = Sequence[Literal["today", "differences", "questions", "pooled", "drivers", "rankings", "update", "values",
+                            "first", "limits", "regimes", "failing", "models"]]  # fmt: skip
 
 
 def ask(
-    question: str,
-    at: Sequence[str | float] = (),
-    until: float | None = None,
-    settings: Mapping[str, str | float] | None = None,
-    x: str = "",
-    where: Sequence[str] = (),
-    level: float = 0.9,
-    draws: int = 2048,
-    seed: int = 0,
-    sections: Sequence[Section] = (),
-    quantities: Sequence[str] = (),
-) -> dict[str, Any]:
+    question: str, at: Dates = (), until: float | None = None, settings: Settings = None, x: str = "",
+    where: Texts = (), level: float = 0.9, draws: int = 2048, seed: int = 0, sections: Sections = (),
+    quantities: Texts = (),
+) -> dict[str, Any]:  # fmt: skip
     """Answer one question about anything that has a name: when a level is reached, or a value at a date.
 
-    question: a name, arithmetic over names, or a comparison, with units between blanks; or a question in words:
+    question: a name, arithmetic over names, or a comparison, with units after blanks:
       "largest-run >= 1e29 FLOP"; "run-price-performance * 1M USD >= 2.1e25 FLOP"; "model-capability.power";
-      "prices.csv:price <= 100" (a column of a file); "when will a training run reach 1e29 FLOP". Names: `quantities`,
-      `find`.
+      "prices.csv:price <= 100" (a column of a file). Names: `quantities`, `find`.
     at: dates of a value, or by which a comparison may hold: ["2030", "2035-07-01"].
     until: the last date, a year: 2060.
     settings: other values for what is behind it: {"variant": "data-limited"}, {"goal": "5 PFLOP/s"}.
@@ -61,43 +62,22 @@ def ask(
     Returns the sentence, the answer (dates ISO, quantiles p05 to p95, null within the never mass; values in its unit),
     its interval, the record of past forecasts, sources, warnings, other forecasts (rivals), and what was left out.
     """
-    from forecast.cli.ask.ask import proposed_lines
-    from forecast.cli.fit.fit_arguments import parse_conditions
-    from forecast.scenarios.question_text import in_words, world_quantity
-    from forecast.scenarios.question_words import readings
+    from forecast.scenarios.question_text import world_quantity
 
     _check_draws("ask", draws)
-    text, read_as = question, []
-    if in_words(text):
-        found = readings(text)
-        if not (found and found[0].clear):
-            lines = "; ".join(proposed_lines(text, found)) or "nothing of the catalogue: try find"
-            raise UsageError(f"ask: '{printable(text, 80)}' is a question in words; nearest to it: {lines}")
-        text, at, read_as = found[0].text, at or list(filter(None, [found[0].at])), [f"Read as: {found[0].line}"]
-    series: dict[str, Any] = {"x": x, "where": parse_conditions(where)}
-    chosen: dict[str, Any] = {"dates": list(at), "until": until, "with_": settings, **series}
-    answer = forecast.ask(text, draws=draws, seed=seed, **{key: each for key, each in chosen.items() if each})
-    of = world_quantity(text)
-    rivals = [{"name": r.name, "differs": r.differs, "forecast": r.forecast} for r in (() if of is None else of.rivals)]
-    more = {"read": [*read_as, *answer.run.read], "rivals": rivals}
-    return _answer(answer.run, level, sections, quantities, **more)
+    options: dict[str, Any] = {"dates": list(at), "until": until, "with_": settings, "x": x}
+    options["where"] = fit_arguments.parse_conditions(where)
+    answer = forecast.ask(question, draws=draws, seed=seed, **{key: each for key, each in options.items() if each})
+    rivals = () if (of := world_quantity(question)) is None else of.rivals
+    told = [{"name": each.name, "differs": each.differs, "forecast": each.forecast} for each in rivals]
+    return _answer(answer.run, level, sections, quantities, read=answer.run.read, rivals=told)
 
 
 def run(
-    scenario: str = "",
-    toml: str = "",
-    at: Sequence[str | float] = (),
-    settings: Mapping[str, str | float] | None = None,
-    what_if: Sequence[str] = (),
-    preset: str = "",
-    until: float | None = None,
-    as_of: str = "",
-    level: float = 0.9,
-    draws: int = 2048,
-    seed: int = 0,
-    sections: Sequence[Section] = (),
-    quantities: Sequence[str] = (),
-) -> dict[str, Any]:
+    scenario: str = "", toml: str = "", at: Dates = (), settings: Settings = None, what_if: Texts = (),
+    preset: str = "", until: float | None = None, as_of: str = "", level: float = 0.9, draws: int = 2048,
+    seed: int = 0, sections: Sections = (), quantities: Texts = (),
+) -> dict[str, Any]:  # fmt: skip
     """Run a scenario and answer its questions, such as when a computer matches the brain, or which GPU to buy.
 
     scenario: a registered name ("brain-parity", "gpu-guide"; see `find`) or a TOML file ("mine.toml").
@@ -115,17 +95,22 @@ def run(
     from forecast.projection.paths.run_cache import SHARED_BYTES, RunCache
     from forecast.scenarios.quantities.changes import parse_change
     from forecast.scenarios.question_text import at_dates
+    from forecast.scenarios.registered import parse_scenario
+    from forecast.scenarios.scenario import Scenario
 
     _check_draws("run", draws)
-    source = _scenario(scenario, toml)
+    if bool(scenario) == bool(toml):
+        raise UsageError('run: expected either a scenario, such as "brain-parity" or "mine.toml", or its text as toml')
+    if toml:  # with a folder, so that it reads no file outside of it
+        source = Scenario.from_dict(parse_scenario(toml, "toml"), where="toml", folder=Path())
+    else:
+        source = Scenario.load(access.check_named(scenario) if scenario.lower().endswith(".toml") else scenario)
     source = at_dates(source, at) if at else source
     options: dict[str, Any] = {"until": until, "as_of": as_of or None, "draws": draws, "seed": seed}
     options["cache"] = RunCache(SHARED_BYTES)
-    changes = [parse_change(text) for text in what_if]
-    projection = forecast.project(
-        source, with_=settings, preset=preset or None, what_if=changes, ends=not quantities, **options
-    )
-    if (settings or changes or preset) and not projection.swept:
+    changes = {"with_": settings, "preset": preset or None, "what_if": [parse_change(text) for text in what_if]}
+    projection = forecast.project(source, ends=not quantities, **changes, **options)
+    if any(changes.values()) and not projection.swept:
         projection = projection.beside(forecast.project(source, ends=True, **options))
     return _answer(projection, level, sections, quantities, read=projection.read)
 
@@ -135,10 +120,6 @@ def quantities(name: str = "") -> dict[str, Any]:
 
     name: of one, such as "largest-run"; nothing lists all.
     """
-    from forecast.cli.catalogue.listing import record_details, record_rows
-    from forecast.cli.catalogue.quantities import QUANTITY_COLUMNS, describe_quantity
-    from forecast.contract.registry import get_registry
-
     registry = get_registry().complete()
     if name:
         return record_details(registry.find("quantity", name), describe_quantity)
@@ -146,19 +127,9 @@ def quantities(name: str = "") -> dict[str, Any]:
 
 
 def fit(
-    law: str,
-    data: str,
-    let: Sequence[str] = (),
-    y: str = "",
-    variables: str = "",
-    where: Sequence[str] = (),
-    by: str = "",
-    weights: str = "",
-    groups: str = "",
-    bootstrap: int | None = None,
-    level: float = 0.9,
-    seed: int = 0,
-) -> dict[str, Any]:
+    law: str, data: str, let: Texts = (), y: str = "", variables: str = "", where: Texts = (), by: str = "",
+    weights: str = "", groups: str = "", bootstrap: int | None = None, level: float = 0.9, seed: int = 0,
+) -> dict[str, Any]:  # fmt: skip
     """Fit a law to a table or a file: parameters with intervals, and a verdict on both.
 
     law: a registered name ("scaling/chinchilla"; see `find`), or a formula ("a + b*x") with its `variables` ("x").
@@ -168,34 +139,24 @@ def fit(
     weights, groups: columns; rows of one group are not independent. bootstrap: refits of resamples, at most 4096.
     level, seed: as for `ask`.
     """
-    from forecast.cli.fit.fit import fit_keywords, law_and_rows
-    from forecast.cli.fit.fit_options import FitOptions
     from forecast.cli.fit.fit_output import fit_data, fits_data
     from forecast.fit.fit import Fit
 
     _check_draws("fit", bootstrap or 1, "bootstrap")
-    options = FitOptions(
-        data=access.check_named(data), let=tuple(let), y=y or None, variables=tuple(filter(None, [variables])),
-        where=tuple(where), by=by or None, level=level, seed=seed,
-    )  # fmt: skip
-    fitted_law, _, rows, source, notes = law_and_rows(law, options, None, False)
-    chosen = {"weights": weights or None, "groups": groups or None, "bootstrap": bootstrap}
-    found = fitted_law.fit(rows, **fit_keywords(options, start=(), option=(), sigma_x=(), varying=(), **chosen))
+    rows, source, notes = _read(data, where)
+    chosen = {"y": y, "by": by, "weights": weights, "groups": groups, "bootstrap": bootstrap}
+    chosen["let"] = fit_arguments.parse_formulas(let, "let")
+    found: Any = fit_arguments.law_of(law, [variables] if variables else [])[0].fit(
+        rows, level=level, seed=seed, **{key: each for key, each in chosen.items() if each}
+    )
     told = fit_data(found, level, found.name) if isinstance(found, Fit) else fits_data(found, level)
     return _data_answer(told, source, seed, [*notes, *found.warnings])
 
 
 def extrapolate(
-    data: str,
-    x: str,
-    y: str,
-    to: str | float = "",
-    threshold: float | None = None,
-    where: Sequence[str] = (),
-    reduce: Literal["", "mean", "median", "min", "max", "last", "best"] = "",
-    level: float = 0.9,
-    seed: int = 0,
-) -> dict[str, Any]:
+    data: str, x: str, y: str, to: str | float = "", threshold: float | None = None, where: Texts = (),
+    reduce: Literal["", "mean", "median", "min", "max", "last", "best"] = "", level: float = 0.9, seed: int = 0,
+) -> dict[str, Any]:  # fmt: skip
     """Extrapolate a column of a table or a file beyond its data, with an interval and the record of such forecasts.
 
     data: a file below the folder of the server ("runs.csv"), or the name of a table.
@@ -205,38 +166,20 @@ def extrapolate(
     where: rows to keep: ["run is big"]. reduce: what becomes of several rows at one place.
     level, seed: as for `ask`.
     """
-    from forecast.cli.ask.extrapolate import extrapolate_columns, extrapolation_data
-    from forecast.cli.fit.fit_arguments import data_of, write_outputs
-    from forecast.tables.column_names import unquoted
-
-    columns, source = data_of(access.check_named(data), "extrapolate")
-    rows, note = write_outputs(columns, where)
-    names = unquoted(x, columns), unquoted(y, columns)
-    places = to if isinstance(to, str) else f"{to:.17g}"
+    rows, source, notes = _read(data, where)
     found = extrapolate_columns(
-        rows, names=names, to=places or None, threshold=threshold, level=level, rule=reduce, bounds={}, seed=seed
-    )
+        rows, names=(unquoted(x, rows), unquoted(y, rows)), threshold=threshold, level=level, rule=reduce,
+        to=(to if isinstance(to, str) else f"{to:.17g}") or None, bounds={}, seed=seed,
+    )  # fmt: skip
     told = {**extrapolation_data(found), "read": found.read}
-    return _data_answer(told, source, seed, [*filter(None, [note]), *found.warnings])
+    return _data_answer(told, source, seed, [*notes, *found.warnings])
 
 
 def plan(
-    budget: str | float | None = None,
-    compute: str | float | None = None,
-    loss: float | None = None,
-    size: str | float | None = None,
-    tokens: str | float | None = None,
-    days: float | None = None,
-    by: str = "",
-    cards: float | None = None,
-    power: str | float | None = None,
-    device: str = "",
-    risk: float = 0.2,
-    settings: Mapping[str, str | float] | None = None,
-    level: float = 0.9,
-    draws: int = 2048,
-    seed: int = 0,
-) -> dict[str, Any]:
+    budget: Amount = None, compute: Amount = None, loss: Amount = None, size: Amount = None, tokens: Amount = None,
+    days: Amount = None, by: str | None = None, cards: Amount = None, power: Amount = None, device: str = "",
+    risk: float = 0.2, settings: Settings = None, level: float = 0.9, draws: int = 2048, seed: int = 0,
+) -> dict[str, Any]:  # fmt: skip
     """Plan a training run: what is given settles the model, cards, days and cost that are left open.
 
     How much, one of: budget [USD] ("20M USD"), compute [FLOP], loss [nat/token], size [parameters] ("70B"),
@@ -247,15 +190,12 @@ def plan(
 
     Returns the sentence, and the cheapest plan, the fastest, and a smaller model of the same loss, with intervals.
     """
+    given: dict[str, Any] = {name: each for name, each in locals().items() if name not in ("settings", "level")}
     _check_draws("plan", draws)
-    given = {
-        "budget": budget, "compute": compute, "loss": loss, "size": size, "tokens": tokens, "days": days,
-        "by": by or None, "cards": cards, "power": power,
-    }  # fmt: skip
-    made = forecast.plan(device=device, risk=risk, with_=settings, draws=draws, seed=seed, **given)  # type: ignore[arg-type]
+    made = forecast.plan(with_=settings, **given)
+    warnings = [str(each) for each in made.run.warnings]
     return {
-        **made.to_record(level), "sources": _sources(made.run), "warnings": [*map(str, made.run.warnings)],
-        "provenance": made.run.provenance,
+        **made.to_record(level), "sources": _sources(made.run), "warnings": warnings, "provenance": made.run.provenance
     }  # fmt: skip
 
 
@@ -264,13 +204,8 @@ def find(words: str) -> dict[str, Any]:
 
     words: "gpu price", "FLOP/s", "dettmers". Names come first, then titles; 20 at most are listed.
     """
-    from forecast.cli.catalogue.find import MAX_RESULTS, find_records
-
     _, rows, nothing = find_records([words])
-    if not rows:
-        return {"found": [], "sentence": nothing}
-    left = {"left_out": f"{len(rows) - MAX_RESULTS} more: another word narrows them"} if len(rows) > MAX_RESULTS else {}
-    return {"found": rows[:MAX_RESULTS], **left}
+    return {"sentence": nothing or f"{len(rows)} match; another word narrows them.", "found": rows[:MAX_RESULTS]}
 
 
 #: What an agent is offered, the way to begin first.
@@ -286,16 +221,11 @@ def _check_draws(tool: str, draws: int, what: str = "draws") -> None:
         raise UsageError(f"{tool}: {what}: expected 1 to {MAX_REQUEST_DRAWS:,} in one call, got {draws:,}{more}")
 
 
-def _scenario(name: str, text: str) -> Scenario:
-    """Return the scenario that a call names, or whose text it brings."""
-    from forecast.scenarios.registered import parse_scenario
-    from forecast.scenarios.scenario import Scenario
-
-    if bool(name) == bool(text):
-        raise UsageError('run: expected either a scenario, such as "brain-parity" or "mine.toml", or its text as toml')
-    if text:  # with a folder, so that it reads no file outside of it
-        return Scenario.from_dict(parse_scenario(text, "toml"), where="toml", folder=Path())
-    return Scenario.load(access.check_named(name) if name.lower().endswith(".toml") else name)
+def _read(data: str, where: Texts) -> tuple[Columns, dict[str, str], list[str]]:
+    """Return the rows of a file or a table that meet every condition, their hashes, and a note about the others."""
+    columns, source = fit_arguments.data_of(access.check_named(data), "data")
+    rows, note = fit_arguments.write_outputs(columns, where)
+    return rows, source, [note] if note else []
 
 
 def _sources(run: Projection) -> list[str]:
@@ -303,51 +233,35 @@ def _sources(run: Projection) -> list[str]:
     return list(dict.fromkeys(text for described in run.models.values() for text in described.get("sources", ())))
 
 
-def _answer(
-    run: Projection, level: float, sections: Sequence[str], quantities: Sequence[str], **more: Any
-) -> dict[str, Any]:
+def _answer(run: Projection, level: float, sections: Texts, quantities: Texts, **more: Any) -> dict[str, Any]:
     """Return a projection's answer, and its other sections as far as they are asked for or short."""
-    from forecast.fit.options import check_level
-    from forecast.report.result_data import projection_data
-
     for name in quantities:
         if name not in run.numeric:
             raise UnknownNameError("quantity", name, run.numeric, where="quantities")
     data = projection_data(run, only=quantities, level=check_level(level, "answer"))
+    if "models" not in sections:
+        data["models"] = {each["name"]: each["summary"] for each in data["models"]}
     answer = data.pop("answer", None) or {}
     quantiles = answer.get("crossing", answer)
     central = {"level": 0.9, "low": quantiles["p05"], "high": quantiles["p95"]} if "p05" in quantiles else None
-    if "models" not in sections:
-        data["models"] = {each["name"]: each["summary"] for each in data["models"]}
     out = {
-        "sentence": data.pop("headline"),
-        "answer": answer,
-        "interval": answer.pop("interval", central),
-        "record": data.pop("record", []),
-        "sources": _sources(run),
-        "newest_data": data.pop("newest", {}),
-        "warnings": [*run.failures, *map(str, run.warnings)],
-        "provenance": run.provenance,
-        **{key: each for key, each in more.items() if each},
-    }
+        "sentence": data.pop("headline"), "answer": answer, "interval": answer.pop("interval", central),
+        "record": data.pop("record", []), "sources": _sources(run), "newest_data": data.pop("newest", {}),
+        "warnings": [*run.failures, *map(str, run.warnings)], "provenance": run.provenance, **more,
+    }  # fmt: skip
     left_out, size = {}, len(to_json(out))
     for key, each in data.items():
-        length = len(to_json(each))
-        if not each:
-            continue
-        if key in sections or key == "quantities" or size + length <= BRIEF_CHARACTERS:
+        length = len(to_json(each)) if each else 0
+        if key in (*sections, "quantities") or size + length <= BRIEF_CHARACTERS:
             out[key], size = each, size + length
         else:
             left_out[key] = length
     if left_out:
         out["left_out"] = {"characters": left_out, "ask_for": "sections=[…]; values over time: quantities=[names]"}
-    return out
+    return {key: each for key, each in out.items() if each or key == "warnings"}
 
 
-def _data_answer(
-    told: dict[str, Any], source: Mapping[str, str], seed: int, warnings: Sequence[object]
-) -> dict[str, Any]:
+def _data_answer(told: dict[str, Any], source: Mapping[str, str], seed: int, warnings: Sequence[object]) -> Any:
     """Return what was computed from data, with where these come from."""
-    sentence = told.pop("headline")
     record = {"versions": {"lawcast": forecast.__version__}, "seed": seed, "data": source}
-    return {"sentence": sentence, **told, "warnings": [*map(str, warnings)], "provenance": record}
+    return {"sentence": told.pop("headline"), **told, "warnings": [*map(str, warnings)], "provenance": record}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -14,10 +14,7 @@ from forecast.cli.output_files import add_options
 from forecast.cli.reading_options import reading_options, reduce_option, scale_options
 from forecast.errors import UsageError, printable
 
-if TYPE_CHECKING:
-    from forecast.scenarios.question_words import Reading
-
-__all__ = ["ask", "proposed_lines"]
+__all__ = ["ask"]
 
 _QUESTION_ARGUMENT = click.argument(
     "question", nargs=-1, required=True, shell_complete=completion.complete_names("model")
@@ -83,7 +80,7 @@ def ask(
     if in_words(text):
         found = readings(text)
         if not (found and found[0].clear):
-            _propose(ctx, text, proposed_lines(text, found), as_json=options["as_json"])
+            _propose(ctx, text, [each.line for each in found], as_json=options["as_json"])
             return
         text, at = found[0].text, at or ([found[0].at] if found[0].at else [])
         options["read_as"] = f"Read as: {found[0].line}"
@@ -111,16 +108,11 @@ def _one_text(value: Any) -> Any:
     return value[0] if isinstance(value, tuple) else value
 
 
-def proposed_lines(text: str, found: Sequence[Reading]) -> list[str]:
-    """Return the lines to copy that are nearest to a question in words, given its readings; the best first."""
-    from forecast.cli.catalogue.find import MAX_PROPOSALS, propose_questions
-
-    return list(dict.fromkeys([*(each.line for each in found), *propose_questions(text)]))[:MAX_PROPOSALS]
-
-
 def _propose(ctx: click.Context, text: str, lines: list[str], *, as_json: bool) -> None:
     """Propose lines to copy for a question in words that is not clear; exit as for a usage error."""
-    shown = printable(text, 80)
+    from forecast.cli.catalogue.find import MAX_PROPOSALS, propose_questions
+
+    lines, shown = list(dict.fromkeys([*lines, *propose_questions(text)]))[:MAX_PROPOSALS], printable(text, 80)
 
     def told() -> None:
         if not lines:

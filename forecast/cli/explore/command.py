@@ -9,8 +9,7 @@ from contextlib import suppress
 import click
 
 from forecast.cli import completion, render
-from forecast.cli.reading_options import access_options
-from forecast.cli.request_limits import MAX_REQUEST_DRAWS, Budget, request_options
+from forecast.cli.reading_options import MAX_REQUEST_DRAWS, access_options, request_options
 from forecast.errors import UsageError
 
 __all__ = ["explore"]
@@ -51,15 +50,13 @@ def explore(
     try:
         import uvicorn  # noqa: F401
 
-        from forecast.cli.explore.server import TOKEN_PARAMETER, listen, serve
+        from forecast.cli.explore.server import TOKEN_PARAMETER, Budget, listen, serve
         from forecast.report.page import live  # noqa: F401 - its template needs one too
     except ImportError as problem:
         name = (problem.name or "").partition(".")[0]
         raise UsageError(f"explore: needs {name}: pip install 'lawcast[explore]'") from problem
     from forecast.cli.explore.session import Session
 
-    budget = Budget(request_seconds, request_memory)
-    budget.check()
     with Session(scenario, draws=draws, seed=seed) as session, listen(port) as listening:
         with render.progress_bar("drawing"):
             session.run({})  # so that a scenario that cannot be drawn is refused here, and the page comes at once
@@ -73,4 +70,4 @@ def explore(
 
             webbrowser.open(address)
         with suppress(KeyboardInterrupt):
-            serve(session, listening, token, budget)
+            serve(session, listening, token, Budget(request_seconds, request_memory))

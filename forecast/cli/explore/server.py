@@ -4,6 +4,9 @@ It listens on 127.0.0.1 alone, and answers nothing without its token, which stan
 prints: neither another user of the machine nor a page of another site has it (cross-site request forgery). A request
 whose ``Host`` is another name is refused as well, so that no page of another site can reach it under a name of its own
 (DNS rebinding).
+
+A few requests are computed at the same time, each in a thread of its own and within its budget: one that takes long
+does not hold up the others, and one that takes too long is answered with an error.
 """
 
 from __future__ import annotations
@@ -13,8 +16,11 @@ import logging
 import secrets
 import socket
 from collections.abc import Callable
+from concurrent.futures import Future
+from contextvars import copy_context
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from threading import Thread
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import parse_qs
 
 from starlette.applications import Starlette
@@ -22,20 +28,24 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from forecast.base import budgets
 from forecast.base.json_text import strict_json, to_json
 from forecast.cli.explore.session import MAX_UPLOAD_BYTES, Session
-from forecast.cli.request_limits import MAX_CONCURRENT_REQUESTS, Budget, answer_within
 from forecast.errors import BudgetError, ForecastError, UsageError, join_lines
 from forecast.report.page import Served, live
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["TOKEN_HEADER", "TOKEN_PARAMETER", "Guard", "app", "listen", "page", "serve"]
+T = TypeVar("T")
+
+__all__ = ["TOKEN_HEADER", "TOKEN_PARAMETER", "Budget", "Guard", "answer_within", "app", "listen", "page", "serve"]
 
 HOST = "127.0.0.1"
 #: The header that carries the token, and the parameter of an address that does.
 TOKEN_HEADER, TOKEN_PARAMETER = "x-forecast-token", "token"
+#: Requests that are computed at the same time, and seconds for which one over its time is waited for.
+MAX_CONCURRENT_REQUESTS, _WAIT_SECONDS = 4, 2.0
 #: Bytes of a question.
 _MAX_REQUEST_BYTES = 2_000_000
 _HEADERS = (
@@ -46,6 +56,13 @@ _HEADERS = (
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"cross-origin-opener-policy", b"same-origin"),
 )
+
+
+class Budget(NamedTuple):
+    """What one request may take: seconds, and memory as text (by default what the command may take)."""
+
+    seconds: float = 60.0
+    memory: str | None = None
 
 
 class Guard:
@@ -159,6 +176,31 @@ def app(session: Session, port: int, token: str, budget: Budget | None = None) -
 
 def _http_status(problem: ForecastError) -> int:
     return 503 if isinstance(problem, BudgetError) else 400
+
+
+async def answer_within(make: Callable[[], T], budget: Budget) -> T:
+    """Compute within a budget, in a thread that ends with the server: those of a pool would be waited for.
+
+    Long loops end by themselves once their seconds are used up; what has none is no longer waited for a little later.
+    """
+    computed: Future[T] = Future()
+
+    def run() -> None:
+        if not computed.set_running_or_notify_cancel():  # whoever asked has gone
+            return
+        try:
+            with budgets.of_request(budget.memory, budget.seconds):
+                computed.set_result(make())
+        except BaseException as problem:
+            computed.set_exception(problem)
+
+    Thread(target=copy_context().run, args=(run,), daemon=True).start()
+    waiting = asyncio.wrap_future(computed)
+    done, _ = await asyncio.wait([waiting], timeout=budget.seconds + _WAIT_SECONDS)
+    if not done:
+        waiting.add_done_callback(lambda late: late.cancelled() or late.exception())  # nobody asks what became of it
+        raise BudgetError(f"the request has no answer after {budget.seconds:g} s, which --request-seconds sets")
+    return waiting.result()
 
 
 def _json(value: dict[str, Any], status: int = 200) -> Response:

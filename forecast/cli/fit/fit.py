@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from forecast.laws import Law
     from forecast.tables.columns import Columns
 
-__all__ = ["fit", "fit_keywords", "law_and_rows"]
+__all__ = ["fit"]
 
 SCHEME_NAMES = ("pairs", "residuals", "wild", "cluster")
 
@@ -71,9 +71,9 @@ def fit(ctx: click.Context, /, law: str, options: FitOptions, **keywords: Any) -
     from forecast.cli.fit import fit_output
 
     options.check_outputs()
-    fitted_law, plugins, rows, source, notes = law_and_rows(law, options, keywords["protocol"], keywords.pop("select"))
+    fitted_law, plugins, rows, source, notes = _data_of(law, options, keywords["protocol"], keywords.pop("select"))
     with render.progress_bar("refitting" if keywords["bootstrap"] else "fitting") as report:
-        result = fitted_law.fit(rows, **fit_keywords(options, **keywords), progress=report)
+        result = fitted_law.fit(rows, **_fit_keywords(options, **keywords), progress=report)
     good = fit_output.show_fit(
         result,
         level=options.level,
@@ -93,7 +93,7 @@ def _fit_title(law: Law, fit: Fit, protocol: str | None) -> str:
     return fit.name
 
 
-def law_and_rows(
+def _data_of(
     law_text: str, options: FitOptions, protocol: str | None, select: bool
 ) -> tuple[Law, list[Plugin], Columns | xr.Dataset, dict[str, str], list[str]]:
     """Return the law, the plugins behind it, the rows to fit, the hashes of the data, and notes about them."""
@@ -127,7 +127,7 @@ def law_and_rows(
     return law, plugins, selected, source, notes
 
 
-def fit_keywords(options: FitOptions, **keywords: Any) -> dict[str, Any]:
+def _fit_keywords(options: FitOptions, **keywords: Any) -> dict[str, Any]:
     """Return the keywords of `forecast.Law.fit`."""
     from forecast.cli.fit import fit_arguments
 
