@@ -115,6 +115,7 @@ def test_every_import_of_the_framework_is_declared():
         "PIL",  # matplotlib's own: it depends on it under the name pillow
         "starlette",
         "uvicorn",
+        "mcp",
     }
 
 

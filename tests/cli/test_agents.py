@@ -286,5 +286,7 @@ def test_without_the_package_it_says_what_to_install(monkeypatch, said):
     assert said("mcp").refused(1).endswith("mcp: needs mcp: pip install 'lawcast[mcp]'")
 
 
-def test_a_memory_that_is_no_size_is_refused_before_it_serves(said):
+def test_what_it_cannot_serve_in_is_refused_before_it_serves(said, monkeypatch):
     assert "--request-memory: expected a size" in said("mcp", "--request-memory", "much").refused(2)
+    monkeypatch.chdir("/")
+    assert "mcp: started in '/', below which every file is" in said("mcp").refused(2)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from forecast.cli.reading_options import access_options, request_options
-from forecast.errors import ForecastError
+from forecast.errors import ForecastError, UsageError
 
 __all__ = ["mcp"]
 
@@ -32,4 +32,6 @@ def mcp(request_seconds: float, request_memory: str | None) -> None:
     except ImportError as problem:
         name = (problem.name or "").partition(".")[0]
         raise ForecastError(f"mcp: needs {name}: pip install 'lawcast[mcp]'") from problem
-    serve(Path.cwd(), Budget(request_seconds, request_memory))
+    if (folder := Path.cwd()) == folder.parent:
+        raise UsageError(f"mcp: started in '{folder}', below which every file is: start it in a folder of its own")
+    serve(folder, Budget(request_seconds, request_memory))
