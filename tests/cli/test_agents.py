@@ -252,7 +252,7 @@ def test_two_hosts_start_programs_of_their_own(folder):
     assert asyncio.run(both()) == never
 
 
-def test_only_the_protocol_is_on_standard_output(folder):
+def test_only_the_protocol_is_on_standard_output_and_ctrl_c_ends_it(folder):
     warned = {"name": "run", "arguments": {"scenario": "gpu-cluster", "draws": 64}}
     begun, asked = (
         {"id": 1, "method": "initialize", "params": HELLO},
@@ -263,20 +263,12 @@ def test_only_the_protocol_is_on_standard_output(folder):
             program.stdin.write(json.dumps({"jsonrpc": "2.0", **each}) + "\n")
         program.stdin.flush()
         answers = [json.loads(program.stdout.readline()) for _ in range(2)]
+        program.send_signal(signal.SIGINT)  # while its input is open
         rest, errors = program.communicate()
     assert [each["id"] for each in answers] == [1, 2]
     assert answers[1]["result"]["structuredContent"]["warnings"]
     assert "forecast: warning: " in errors
     assert (rest, program.returncode) == ("", 0)
-
-
-def test_ctrl_c_ends_it():
-    with started("mcp", stdin=subprocess.PIPE) as program:
-        program.stdin.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO}) + "\n")
-        program.stdin.flush()
-        assert json.loads(program.stdout.readline())["id"] == 1
-        program.send_signal(signal.SIGINT)
-        assert (program.wait(timeout=120), program.stderr.read()) == (0, "")
 
 
 def test_without_the_package_it_says_what_to_install(monkeypatch, said):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import forecast
 from forecast.base import access
@@ -33,12 +33,15 @@ __all__ = ["TOOLS", "ask", "extrapolate", "find", "fit", "plan", "quantities", "
 
 #: Characters of an answer beyond which sections that nobody asked for are left out.
 BRIEF_CHARACTERS = 20_000
-Texts, Dates = Sequence[str], Sequence[str | float]
-Settings = Mapping[str, str | float] | None
-Amount = str | float | None
+Texts: TypeAlias = Sequence[str]
+Dates: TypeAlias = Sequence[str | float]
+Settings: TypeAlias = Mapping[str, str | float] | None
+Amount: TypeAlias = str | float | None
 #: The sections of an answer, beside its sentence, interval, sources and record.
-Sections = Sequence[Literal["today", "differences", "questions", "pooled", "drivers", "rankings", "update", "values",
-                            "first", "limits", "regimes", "failing", "models"]]  # fmt: skip
+Sections: TypeAlias = Sequence[Literal[
+    "today", "differences", "questions", "pooled", "drivers", "rankings", "update", "values", "first", "limits",
+    "regimes", "failing", "models",
+]]  # fmt: skip
 
 
 def ask(
@@ -108,7 +111,11 @@ def run(
     source = at_dates(source, at) if at else source
     options: dict[str, Any] = {"until": until, "as_of": as_of or None, "draws": draws, "seed": seed}
     options["cache"] = RunCache(SHARED_BYTES)
-    changes = {"with_": settings, "preset": preset or None, "what_if": [parse_change(text) for text in what_if]}
+    changes: dict[str, Any] = {
+        "with_": settings,
+        "preset": preset or None,
+        "what_if": [parse_change(text) for text in what_if],
+    }
     projection = forecast.project(source, ends=not quantities, **changes, **options)
     if any(changes.values()) and not projection.swept:
         projection = projection.beside(forecast.project(source, ends=True, **options))
@@ -144,7 +151,7 @@ def fit(
 
     _check_draws("fit", bootstrap or 1, "bootstrap")
     rows, source, notes = _read(data, where)
-    chosen = {"y": y, "by": by, "weights": weights, "groups": groups, "bootstrap": bootstrap}
+    chosen: dict[str, Any] = {"y": y, "by": by, "weights": weights, "groups": groups, "bootstrap": bootstrap}
     chosen["let"] = fit_arguments.parse_formulas(let, "let")
     found: Any = fit_arguments.law_of(law, [variables] if variables else [])[0].fit(
         rows, level=level, seed=seed, **{key: each for key, each in chosen.items() if each}
@@ -205,7 +212,8 @@ def find(words: str) -> dict[str, Any]:
     words: "gpu price", "FLOP/s", "dettmers". Names come first, then titles; 20 at most are listed.
     """
     _, rows, nothing = find_records([words])
-    return {"sentence": nothing or f"{len(rows)} match; another word narrows them.", "found": rows[:MAX_RESULTS]}
+    sentence = nothing or f"{len(rows)} match; at most {MAX_RESULTS} are listed: another word narrows them."
+    return {"sentence": sentence, "found": rows[:MAX_RESULTS]}
 
 
 #: What an agent is offered, the way to begin first.
@@ -261,7 +269,9 @@ def _answer(run: Projection, level: float, sections: Texts, quantities: Texts, *
     return {key: each for key, each in out.items() if each or key == "warnings"}
 
 
-def _data_answer(told: dict[str, Any], source: Mapping[str, str], seed: int, warnings: Sequence[object]) -> Any:
+def _data_answer(
+    told: dict[str, Any], source: Mapping[str, str], seed: int, warnings: Sequence[object]
+) -> dict[str, Any]:
     """Return what was computed from data, with where these come from."""
     record = {"versions": {"lawcast": forecast.__version__}, "seed": seed, "data": source}
     return {"sentence": told.pop("headline"), **told, "warnings": [*map(str, warnings)], "provenance": record}
