@@ -57,7 +57,7 @@ EXAMPLES = examples()
 #: What draws, fits or starts a server, by how the line begins: the others list and show.
 LONG = (
     "forecast run", "forecast ask", "forecast sweep", "forecast explore", "forecast backtest", "forecast compare",
-    "forecast models",
+    "forecast models", "forecast scenarios check",
     "forecast claims", "forecast find", "forecast published compare", "forecast tables refresh",
 )  # fmt: skip
 
