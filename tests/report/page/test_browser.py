@@ -20,6 +20,8 @@ from forecast.report.words.number_text import percent
 pytestmark = pytest.mark.slow  # a browser
 
 WIDTHS = (1280, 380)
+#: The colour of text under each preference.
+SCHEMES = {"light": "rgb(26, 29, 33)", "dark": "rgb(232, 234, 237)"}
 #: A range of an assumption, one of the values of a regime, and the other value of the definition.
 NARROWED = {"growth": [20, 55], "kind": [1]}
 ADDRESS = "c.goal=2000&a.growth=20-55&a.kind=1"
@@ -476,12 +478,14 @@ def test_it_prints_on_two_pages(opened, name):
     assert len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4", print_background=True))) > 2
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", ["steerable", "ranked", "brain"])
-def test_axe_finds_no_fault(opened, name, width):
+def test_axe_finds_no_fault(opened, name, width, scheme):
     from axe_playwright_python.sync_playwright import Axe
 
-    page = opened(name, ADDRESS if name == "steerable" else "", width=width)
+    page = opened(name, ADDRESS if name == "steerable" else "", width=width, color_scheme=scheme)
+    assert page.evaluate("getComputedStyle(document.body).color") == SCHEMES[scheme]
     for box in page.locator("details").all():
         box.evaluate("(node) => { node.open = true; }")
     now(page)

@@ -12,7 +12,7 @@ import forecast
 from forecast import save
 from forecast.errors import ResultError, UsageError
 from forecast.report.brief import brief
-from forecast.report.page import html, write_page
+from forecast.report.page import html, style, write_page
 from forecast.report.page.appendices import _link
 from forecast.report.page.page_data import unit_scales
 from toolkit import command
@@ -256,3 +256,25 @@ def test_scales_say_numbers_as_the_report_does():
         for value in (3e-5, 0.02, 0.7, 4.2, 3600.0, 2.5e7, 8.1e13, 3e22):
             factor, called = next(each[1:] for each in reversed(unit_scales(unit)) if value >= each[0])
             assert f"{format_number(value / factor)} {called}".rstrip() == amount(value, unit), (unit, value)
+
+
+def _luminance(colour):
+    parts = colour[1:] if len(colour) == 7 else "".join(2 * each for each in colour[1:])
+    shares = [int(parts[i : i + 2], 16) / 255 for i in (0, 2, 4)]
+    linear = [each / 12.92 if each <= 0.04045 else ((each + 0.055) / 1.055) ** 2.4 for each in shares]
+    return sum(weight * each for weight, each in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def test_text_and_marks_have_contrast_in_both_colour_schemes():
+    """WCAG 2.2, 1.4.3 and 1.4.11: 4.5 for text, on the paper and on the panel, and 3 for what is drawn or framed."""
+    schemes = [dict(re.findall(r"--(\w+): (#\w+);", line)) for line in style().splitlines() if "--paper: " in line]
+    assert len(schemes) == 2
+    assert schemes[0].keys() == schemes[1].keys() >= {"ink", "low"}
+    assert schemes[0]["paper"] != schemes[1]["paper"]
+    assert len(re.findall(r"#[0-9a-f]{3,6}\b", style())) == 2 * len(schemes[0])  # no colour stands elsewhere
+    surfaces, faint, text = {"paper", "soft", "well", "track"}, {"rule", "grid"}, {"ink", "quiet", "warm", "accent"}
+    for scheme in schemes:
+        for name in scheme.keys() - surfaces - faint:
+            for behind in ("paper", "soft") if name in text else ("paper",):
+                dark, light = sorted(_luminance(scheme[each]) for each in (name, behind))
+                assert (light + 0.05) / (dark + 0.05) >= (4.5 if name in text else 3), (name, behind)
