@@ -20,6 +20,11 @@ from forecast.report.words.number_text import percent
 pytestmark = pytest.mark.slow  # a browser
 
 WIDTHS = (1280, 380)
+#: How far a drawn path lies below the top of its figure and above the bottom.
+ROOM = """(path) => {
+    const own = path.getBBox(), whole = path.ownerSVGElement.viewBox.baseVal, top = own.y - whole.y;
+    return [top, whole.height - top - own.height];
+}"""
 #: The colour of text under each preference.
 SCHEMES = {"light": "rgb(26, 29, 33)", "dark": "rgb(232, 234, 237)"}
 #: A range of an assumption, one of the values of a regime, and the other value of the definition.
@@ -476,6 +481,29 @@ def test_it_prints_on_two_pages(opened, name):
     for box in page.locator("footer details").all():
         box.evaluate("(node) => { node.open = true; }")
     assert len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4", print_background=True))) > 2
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize(
+    ("name", "figures", "unit"),
+    [
+        ("steerable", ("#live-answer", "#live-paths"), "kFLOP/s"),
+        ("brain", ("#live-answer", "#live-paths"), "FLOP/s"),
+        ("valued", ("#live-answer",), "FLOP"),
+    ],
+)
+def test_axes_have_three_ticks_and_a_unit_and_no_curve_is_cut(opened, name, figures, unit, width):
+    page = opened(name, width=width)
+    for figure in figures:
+        ticks = page.locator(f"{figure} .tick").evaluate_all(
+            "(all) => all.map((n) => [n.textContent, n.attributes['text-anchor'].value])"
+        )
+        for anchor in ("middle", "end"):
+            assert sum(words[0].isdigit() for words, at in ticks if at == anchor) >= 3, (figure, anchor, ticks)
+        drawn = page.locator(f"{figure} .curve, {figure} .band").evaluate_all(f"(all) => all.map({ROOM})")
+        assert min(map(min, drawn)) > 0, (figure, drawn)
+    assert page.locator(f"{figures[-1]} .unit").text_content() == unit
+    assert unit not in text(page, "#key-paths")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

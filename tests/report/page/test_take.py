@@ -117,6 +117,6 @@ def test_an_axis_is_in_the_unit_of_the_question(opened):
     }
     page = opened(forecast.project(stated, draws=256))
     assert "threshold 167 h" in page.locator("#live-paths").text_content()
-    assert page.locator("#key-paths").inner_text().endswith("in h")
+    assert page.locator("#live-paths .unit").text_content() == "h"
     values = under_pointer(page, "#live-paths", 0.12)[1]
     assert 0.5 < float(values.partition(" ")[0]) < 3  # an hour at first, not sixty minutes

@@ -44,15 +44,15 @@ const answerFigure = (asked, now, whole) => {
     parts.push(text(42, y(share) + 4, `${100 * share} %`, { class: "tick", "text-anchor": "end" }));
   }
   const [, factor, called] = dates ? [0, 1, ""] : scaleOf(now && !now.each ? now.q[2] : to, asked.scales);
-  const ticks = dates ? nice(from, to, Math.floor((right - left) / 70)).filter(Number.isInteger)
-    : (log ? logs(from / factor, to / factor, 6) : nice(from / factor, to / factor, 6)).map((each) => each * factor);
-  for (const tick of ticks) {
+  // beside the axis stand the words of what is already so and what never is
+  const apart = ((to - from) * 5) / (right - left);
+  const ticks = dates ? dated(from + apart, to - apart, right - left)
+    : (log ? logs : nice)(from / factor, to / factor, 6).map((each) => [each * factor, plain(each)]);
+  for (const [tick, words] of ticks) {
     parts.push(draw("line", { x1: x(tick), x2: x(tick), y1: bottom, y2: bottom + 4, class: "axis" }));
-    // beside the axis stand the words of what is already so and what never is
-    if (dates && (x(tick) < left + 18 || x(tick) > right - 18)) continue;
-    parts.push(text(x(tick), bottom + 17, dates ? String(tick) : plain(tick / factor), { class: "tick", "text-anchor": "middle" }));
+    parts.push(text(x(tick), bottom + 17, words, { class: "tick", "text-anchor": "middle" }));
   }
-  if (called) parts.push(text(right, bottom + 31, called, { class: "tick", "text-anchor": "end" }));
+  if (called) parts.push(text((left + right) / 2, bottom + 32, called, { class: "unit", "text-anchor": "middle" }));
   const narrowedNow = Object.keys(state.ranges).length > 0 || Boolean(state.lever);
   if (narrowedNow) for (const one of all) parts.push(draw("path", { d: stepped(reached(one), x, y, from, to), class: "before" }));
   ones.forEach(([fixed, one], i) => {

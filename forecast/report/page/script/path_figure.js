@@ -34,7 +34,7 @@ const pathFigure = (asked, picks, keep, span, now) => {
   const first = model.paths.find((each) => each.name === select.value) || sides[0] || model.paths[0];
   const together = [first, ...sides.filter((each) => sides.includes(first) && each !== first && each.factor && first.factor && each.dimension === first.dimension)];
   const series = together.map((path) => ({ path, scale: path === first ? 1 : path.factor / first.factor, fan: fan(path, picks, keep), past: pastOf(path, picks, keep) })).filter((each) => each.fan.length);
-  const node = at("live-paths"), width = widthOf(node), height = 300, left = 64, right = width - 18, top = 14, bottom = height - 30;
+  const node = at("live-paths"), width = widthOf(node), height = 300, left = 64, right = width - 18, top = 26, bottom = height - 30;
   if (!series.length) { node.replaceChildren(make("p", {}, "It failed in these worlds.")); return; }
   const points = first.points.filter(([, , of]) => Object.entries(of).every(([dim, name]) => {
     const choice = model.choices.get(dim);
@@ -46,12 +46,9 @@ const pathFigure = (asked, picks, keep, span, now) => {
   const from = Math.min(data.start, ...(seen.length ? [Math.max(Math.min(...seen), data.start - Math.max(until - data.start, 8))] : []));
   const log = first.log && series.every((each) => each.path.log);
   const heights = [];
-  for (const { fan: each, scale, path } of series) {
-    const among = each.filter(([year]) => year <= until || each.length === 1);
-    // what it is compared with decides how high the axis must go
-    const shown = path === first && series.length > 1 ? among.slice(0, 1) : among;
-    // the tails of one quantity alone may leave the axis
-    for (const [, q] of shown) heights.push(q[0] * scale, q[series.length > 1 || !log ? 4 : 3] * scale);
+  for (const { fan: each, scale } of series) {
+    const among = each.filter(([year], t) => year <= until || (t > 0 && each[t - 1][0] < until) || each.length === 1);
+    for (const [, q] of among) heights.push(q[0] * scale, q[4] * scale);
   }
   for (const [year, value] of points) if (year >= from) heights.push(value);
   const goal = asked && asked.threshold && asked.threshold.of === first.name ? asked.threshold : null, threshold = goal && goal.value;
@@ -69,14 +66,15 @@ const pathFigure = (asked, picks, keep, span, now) => {
   const middle = threshold ? threshold : told ? told : log ? Math.sqrt(low * high) : Math.max(Math.abs(low), Math.abs(high)) / 2;
   const scales = goal ? goal.scales : first.scales, as = goal ? goal.factor : 1;
   const [, sized, called] = scaleOf(middle * as, scales), factor = sized / as;
-  const ticks = (log ? logs(low / factor, high / factor, 6) : nice(low / factor, high / factor, 5)).filter((each) => each * factor >= low && each * factor <= high);
+  const ticks = (log ? logs : nice)(low / factor, high / factor, 6).filter((each) => each * factor >= low && each * factor <= high);
   for (const tick of ticks) {
     parts.push(draw("line", { x1: left, x2: right, y1: y(tick * factor), y2: y(tick * factor), class: "grid" }));
     parts.push(text(left - 6, y(tick * factor) + 4, plain(tick), { class: "tick", "text-anchor": "end" }));
   }
-  for (const tick of nice(from, until, Math.floor((right - left) / 70)).filter(Number.isInteger)) {
+  if (called) parts.push(text(4, 14, called, { class: "unit" }));
+  for (const [tick, words] of dated(from, until, right - left)) {
     parts.push(draw("line", { x1: x(tick), x2: x(tick), y1: bottom, y2: bottom + 4, class: "axis" }));
-    parts.push(text(x(tick), bottom + 17, String(tick), { class: "tick", "text-anchor": "middle" }));
+    parts.push(text(x(tick), bottom + 17, words, { class: "tick", "text-anchor": "middle" }));
   }
   const inner = draw("svg", { x: left, y: top, width: right - left, height: bottom - top, viewBox: `${left} ${top} ${right - left} ${bottom - top}` });
   parts.push(inner);
@@ -110,5 +108,5 @@ const pathFigure = (asked, picks, keep, span, now) => {
   } });
   const key = at("key-paths");
   key.replaceChildren(...series.flatMap(({ path }, i) => [make("span", { class: `swatch line-${i}` }), make("span", {}, path.label)]),
-    make("span", { class: "quiet" }, `median, 50 and 90 % of worlds${series.some(({ past }) => past.length) ? "; thin line: fitted past" : ""}${points.length ? "; dots: data" : ""}${called ? `; in ${called}` : ""}`));
+    make("span", { class: "quiet" }, `median, 50 and 90 % of worlds${series.some(({ past }) => past.length) ? "; thin line: fitted past" : ""}${points.length ? "; dots: data" : ""}`));
 };
