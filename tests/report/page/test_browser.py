@@ -465,6 +465,49 @@ def test_a_keyboard_is_enough(opened):
     assert page.locator("footer details").first.get_attribute("open") is not None
 
 
+@pytest.mark.parametrize(
+    ("name", "rows", "told"),
+    [
+        ("steerable", "#row-body", r"median .*; half of the worlds: .*; 90 %: .*"),
+        ("steerable", "#move-body", r"where low: .*; where high: .*; line: .*, in all worlds"),
+        ("orders", "#orders section:first-child tbody", r"median .* FLOP/s; half of the worlds: .*; 90 %: .* FLOP/s"),
+        ("raced", "#races tbody", r"\w.*: (\d+|under 1|over 99) %"),
+    ],
+)
+def test_every_bar_tells_its_numbers_to_pointer_and_keyboard(opened, name, rows, told):
+    page = opened(name)
+    bars = page.locator(f"{rows} svg.bar")
+    words = [bars.nth(i).get_attribute("aria-label") for i in range(bars.count())]
+    assert len(set(words)) == len(words) > 1
+    assert all(re.fullmatch(told, each) for each in words), words
+    assert [bars.nth(i).get_attribute("tabindex") for i in range(2)] == ["0", "-1"]
+    bars.nth(1).hover()
+    assert text(page, ".tip") == words[1]
+    page.mouse.move(2, 2)
+    assert not page.locator(".tip").is_visible()
+    bars.nth(0).focus()
+    assert text(page, ".tip") == words[0]
+    page.keyboard.press("ArrowDown")
+    assert text(page, ".tip") == words[1]
+    page.keyboard.press("Escape")
+    assert not page.locator(".tip").is_visible()
+    assert page.said == []
+
+
+def test_a_figure_is_read_by_keyboard(opened, trees):
+    page = opened("brain")
+    for figure, key, first in (("#live-answer svg", "End", "by 21"), ("#live-paths svg", "Home", "20")):
+        page.locator("#steer-box summary").first.focus()
+        page.locator(figure).first.focus()
+        page.keyboard.press(key)
+        told = page.locator(figure).first.get_attribute("aria-valuetext")
+        assert told.startswith(first), told
+        assert page.locator(f"{figure} .pointer text").all_text_contents() == told.split("; ")
+        page.keyboard.press("ArrowLeft" if key == "End" else "PageUp")
+        assert page.locator(figure).first.get_attribute("aria-valuetext") != told
+    assert "data: " in told  # the first row that was observed
+
+
 def test_the_probability_by_a_year_is_that_of_the_worlds(opened, steerable):
     page = opened("steerable")
     page.get_by_label("Probability by").fill("2040")

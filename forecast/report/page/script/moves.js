@@ -100,8 +100,10 @@ const tornado = (asked, now, found) => {
     const middle = x(base), parts = [draw("line", { x1: middle, x2: middle, y1: 0, y2: 16, class: "base" })];
     if (Number.isFinite(a)) parts.push(draw("rect", { x: Math.min(a, middle), width: Math.abs(a - middle), y: 3, height: 10, class: "low" }));
     if (Number.isFinite(b)) parts.push(draw("rect", { x: Math.min(b, middle), width: Math.abs(b - middle), y: 3, height: 10, class: "high" }));
-    const shape = draw("svg", { viewBox: `0 0 ${width} 16`, class: "bar", "aria-hidden": "true", preserveAspectRatio: "none" }, ...parts);
+    const [low, high] = [row.low, row.high].map((each) => `${each.text}${each.called ? ` (${each.called})` : ""}`);
+    const shape = rowBar(`where low: ${low}; where high: ${high}; line: ${bare(asked, measure, now)}, in all worlds`, ...parts);
     return make("tr", {}, make("th", { scope: "row" }, row.label, row.of ? make("span", { class: "of" }, ` ${row.of}`) : null), worded(row.low), make("td", { class: "chart" }, shape), worded(row.high),
       make("td", {}, percent(row.share)));
   }));
+  reachable(body);
 };

@@ -99,12 +99,14 @@ const pathFigure = (asked, picks, keep, span, now) => {
     const year = from + ((place - left) / (right - left)) * (until - from);
     const near = (rows) => rows.filter(inside).reduce((best, row) => (!best || Math.abs(row[0] - year) < Math.abs(best[0] - year) ? row : best), null);
     const rows = series.map(({ path, scale, fan: own, past }) => ({ path, scale, row: own.length > 1 || past.length ? near([...past, ...own]) : [year, own[0][1]] })).filter(({ row }) => row);
+    const dot = near(points), apart = (row) => (row ? Math.abs(row[0] - year) : Infinity), seen2 = dot ? [`data: ${plain(dot[1] / factor)} ${called}`.trim()] : [];
+    if (dot && apart(dot) < apart(rows.length ? rows[0].row : null)) return { x: x(dot[0]), lines: [said(dot[0], true), ...seen2], dots: [y(dot[1])] };
     if (!rows.length) return null;
     const lines = rows.map(({ path, scale, row: [, q] }) => {
       const [low2, , middle2, , high2] = q.map((each) => plain((each * scale) / factor));
       return `${series.length > 1 ? `${path.label}: ` : ""}${middle2} (${low2} to ${high2})${called ? ` ${called}` : ""}`;
     });
-    return { x: x(rows[0].row[0]), lines: [said(rows[0].row[0], until - from < 15), ...lines], dots: rows.map(({ scale, row: [, q] }) => y(q[2] * scale)) };
+    return { x: x(rows[0].row[0]), lines: [said(rows[0].row[0], until - from < 15), ...lines, ...(apart(dot) === apart(rows[0].row) ? seen2 : [])], dots: rows.map(({ scale, row: [, q] }) => y(q[2] * scale)) };
   } });
   const key = at("key-paths");
   key.replaceChildren(...series.flatMap(({ path }, i) => [make("span", { class: `swatch line-${i}` }), make("span", {}, path.label)]),

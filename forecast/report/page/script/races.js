@@ -27,10 +27,8 @@ const races = (told) => {
   at("races").replaceChildren(...data.firsts.map(raced).map((each) => {
     const result = told(each), found = result && result.shares;
     const rows = each.labels.map((label, i) => make("tr", {}, make("th", { scope: "row" }, label),
-      make("td", { class: "chart" }, draw("svg", { viewBox: "0 0 200 16", class: "bar", "aria-hidden": "true", preserveAspectRatio: "none" },
-        draw("rect", { x: 0, y: 3, width: 200 * (found ? found[i] : 0), height: 10, class: "high" }))),
+      make("td", { class: "chart" }, rowBar(found ? `${label}: ${percent(found[i])}` : "failed", draw("rect", { x: 0, y: 3, width: 200 * (found ? found[i] : 0), height: 10, class: "high" }))),
       make("td", {}, found ? percent(found[i]) : "failed")));
-    return make("section", { class: "rows" }, make("h2", {}, `${capital(result ? result.title : each.title)}${result && result.given ? ` (${result.given})` : ""}`),
-      make("table", {}, make("thead", {}, make("tr", {}, make("th", { scope: "col" }, make("span", { class: "hidden" }, "What")), make("th", { scope: "col", class: "chart" }, make("span", { class: "hidden" }, "Drawn")), make("th", { scope: "col" }, "share of worlds"))), make("tbody", {}, ...rows)));
+    return section(`${capital(result ? result.title : each.title)}${result && result.given ? ` (${result.given})` : ""}`, [column("What", true), column("Drawn", true, "chart"), column("share of worlds")], rows);
   }));
 };

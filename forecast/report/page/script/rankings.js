@@ -62,7 +62,7 @@ const orderTables = (every) => {
       const [, factor, called] = middles.length ? scaleOf(middles[Math.floor(middles.length / 2)], asked.scales) : asked.scales[0];
       const ends2 = order.flatMap((each) => [each.q[0], each.q[4]]).filter(Number.isFinite), span = [Math.min(...ends2), Math.max(...ends2)];
       const log = span[0] > 0 && span[1] / span[0] > 10, short = (value) => plain(value / factor);
-      const rows = order.map((each) => make("tr", {}, make("th", { scope: "row" }, each.label), make("td", { class: "chart" }, bar(asked.values, each, span, log, false)),
+      const rows = order.map((each) => make("tr", {}, make("th", { scope: "row" }, each.label), make("td", { class: "chart" }, bar({ ...asked.values, scales: asked.amounts }, each, span, log, false)),
         ...[short(each.q[2]), each.q[0] === each.q[4] ? "" : `${short(each.q[0])} to ${short(each.q[4])}`, ...(decided(order) ? ["", ""] : [percent(each.first), String(each.tier)])].map((cell) => make("td", {}, cell))));
       const axis = `${short(span[0])} to ${short(span[1])}`;
       return section(`${heading}${called ? ` [${called}]` : ""}`, [column("What", true), column(axis, false, "chart"), ...heads("rank")], rows);

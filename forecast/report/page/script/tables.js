@@ -23,8 +23,16 @@ const place = (asked, span, log, width) => {
   const raw = log ? linear(Math.log(span[0]), Math.log(span[1]), 3, width - 3) : linear(span[0], span[1], 3, width - 3);
   return log ? (value) => (value === Infinity ? width : raw(Math.log(Math.max(value, 1e-300)))) : (value) => (value === Infinity ? width : raw(value));
 };
+/** What a bar shows: its middle, half of the worlds and 90 % of them. */
+const barWords = (asked, one) => {
+  if (!one) return "failed";
+  const [middle, most] = cells(asked, one);
+  if (one.each) return `medians ${middle}`;
+  const half = cells(asked, { ...one, q: [one.q[1], one.q[1], one.q[2], one.q[3], one.q[3]] })[1];
+  return `median ${middle}${half ? `; half of the worlds: ${half}` : ""}${most ? `; 90 %: ${most}` : ""}`;
+};
 const bar = (asked, one, span, log, leads) => {
-  const width = 200, height = 16, x = place(asked, span, log, width), parts = [];
+  const width = 200, x = place(asked, span, log, width), parts = [];
   if (one && one.each) parts.push(draw("line", { x1: x(one.medians[0]), x2: x(one.medians[1]), y1: 8, y2: 8, class: "whole" }));
   else if (one) {
     const [a, b, c, d, e] = one.q.map(x);
@@ -33,7 +41,7 @@ const bar = (asked, one, span, log, leads) => {
     if (Number.isFinite(one.q[2])) parts.push(draw("path", { d: `M${c},8h0.01`, class: leads ? "middle leads" : "middle" }));
     if (one.q[4] === Infinity) parts.push(draw("path", { d: `M${width - 4},4L${width},8L${width - 4},12`, class: "more" }));
   }
-  return draw("svg", { viewBox: `0 0 ${width} ${height}`, class: "bar", "aria-hidden": "true", preserveAspectRatio: "none" }, ...parts);
+  return rowBar(barWords(asked, one), ...parts);
 };
 /** The cells of a row, one a column of those that Python names. */
 const cellNodes = (told) => data.columns.date.map((_, i) => make("td", {}, told[i] || ""));
@@ -53,6 +61,7 @@ const others = (told) => {
     const one = told(each), shape = each.kind === "date" ? bar(each, one, [data.start, data.until], false, false) : null;
     return rowLine({ label: each.short || `${each.said[0]}, ${each.on}`, of: "", asked: each, one }, shape);
   }));
+  reachable(at("other-body"));
 };
 const rowTable = (asked, rows) => {
   const body = at("row-body"), dated = asked.kind === "date";
@@ -60,9 +69,13 @@ const rowTable = (asked, rows) => {
   const span = dated ? [data.start, data.until] : [Math.min(...scaled), Math.max(...scaled)];
   const log = !dated && span[0] > 0 && span[1] / span[0] > 10;
   body.replaceChildren(...rows.map((row) => rowLine(row, bar(row.asked, row.one, span, log, row.leads))));
+  reachable(body);
   const axis = dated ? `${said(span[0])} to ${said(span[1])}` : `${amount(span[0], asked.scales)} to ${amount(span[1], asked.scales)}`;
   at("row-head").replaceChildren(column("What", true), column(axis, false, "chart"), ...heads(asked.kind));
 };
 const column = (words, hidden, kind) => make("th", { scope: "col", class: kind || false }, hidden ? make("span", { class: "hidden" }, words) : words);
-const section = (heading, columns, rows) => make("section", { class: "rows" }, make("h2", {}, heading),
-  make("table", {}, make("thead", {}, make("tr", {}, ...columns)), make("tbody", {}, ...rows)));
+const section = (heading, columns, rows) => {
+  const body = make("tbody", {}, ...rows);
+  reachable(body);
+  return make("section", { class: "rows" }, make("h2", {}, heading), make("table", {}, make("thead", {}, make("tr", {}, ...columns)), body));
+};
