@@ -83,6 +83,16 @@ class Labels:
         label = printable(self._labels.get(name, name), 60)
         return fill("estimated", label=label) if name in self._estimated else label
 
+    def spaced(self, name: str) -> str:
+        """Return the label of a name, or else the name with spaces between its parts."""
+        return self(name) if name in self._labels else self(name).replace("-", " ").replace("_", " ")
+
+    def member(self, name: str) -> str:
+        """Return the label of a member of a mixture, or else its name in words: of a published work author and year."""
+        if name in self._labels or not re.fullmatch(r"[a-z-]+-\d{4}", name):
+            return self.spaced(name)
+        return " ".join(each.upper() if len(each) < 3 else each.capitalize() for each in name.split("-"))
+
     def short(self, name: str, title: str) -> str:
         """Return the label of a question where it has one, for where there is little room; else its title."""
         return self(name) if name in self._labels else title
@@ -100,13 +110,16 @@ class Labels:
             said, of = f"{said}{f' ({of})' if of else ''} with {len(others)} more that move together", ""
         return f"{said}{f' ({of})' if of else ''}"
 
-    def number(self, name: str) -> tuple[str, str]:
-        """Return what an uncertain number is called, and its model and shape: ``("growth", "hpcg, pooled")``."""
+    def number(self, name: str, *, in_words: bool = False) -> tuple[str, str]:
+        """Return what an uncertain number is called, and its model and shape: ``("growth", "hpcg, pooled")``.
+
+        In words, a name without a label is written with spaces: nobody types it.
+        """
         owner, dot, parameter = name.rpartition(".")
-        if not dot or self(name) != name:
+        if not dot or name in self._labels:
             return self(name), ""
         series, _, shape = owner.rpartition("/")[2].partition("@")
-        of = ", ".join(self(each) for each in (series, shape) if each)
+        of = ", ".join(self.spaced(each) if in_words else self(each) for each in (series, shape) if each)
         return _PARAMETERS.get(parameter, printable(parameter.replace("_", " "), 60)), of
 
     def title(self, text: str, chosen: Mapping[str, str]) -> str:

@@ -237,7 +237,7 @@ def _fan(answer: DateAnswer | ValueAnswer, chosen: dict[str, str]) -> Fan | None
             return None
         if dated and lines and (levels == levels.flat[0]).all():
             threshold = float(levels.flat[0])
-            threshold_label = f"{quantity_label(words, side.text)}: {amount(threshold, unit)}"
+            threshold_label = f"{quantity_label(words, side.text)}: {amount(threshold, unit, 4)}"
             continue
         observed = seen_of(answer, side.text, unit, chosen)
         names = [words(name) for name in observed[2]]

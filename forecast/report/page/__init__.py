@@ -12,6 +12,7 @@ import functools
 import hashlib
 import io
 import os
+import re
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -49,6 +50,8 @@ _SCRIPT = (
     "elements", "words", "worlds", "address", "sentences", "axes", "pointer", "answer_figure", "path_figure", "tables",
     "rankings", "races", "moves", "levers", "controls", "engine", "take", "page",
 )  # fmt: skip
+#: What a page needs no bytes for: comments that have lines of their own, and indentation.
+_COMMENTS = re.compile(r"^ *(?:/\*(?s:.*?)\*/\n|//.*\n)?|^\n", re.MULTILINE)
 _ENDINGS = (".html", ".htm")
 
 
@@ -195,6 +198,7 @@ def _script(*, served: bool) -> str:
     """Return the script of a page: what its files define is known to all of them, and to nobody else."""
     names = [name for name in _SCRIPT if served or name != "engine"]
     parts = "\n".join(_read_asset(f"script/{name}.js") for name in names)
+    parts = _COMMENTS.sub("", parts)
     return f'"use strict";\n(() => {{\n{parts}}})();\n'
 
 

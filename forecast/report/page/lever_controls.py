@@ -298,7 +298,7 @@ def carried_answer(run: Projection, page: Projection, page_titles: Mapping[str, 
     return {
         "sentence": opening_sentence(run),
         "changed": settings_sentence(run, words),
-        "answers": {_answer_key(each): _encoded(each, each.default, start) for each in _numeric(run)},
+        "answers": {_answer_key(each): _encoded(each, _default(each), start) for each in _numeric(run)},
         "titles": {key: title for key, title in answer_titles(run).items() if page_titles.get(key) != title},
         "rows": rows,
         "curve": curve,
@@ -324,6 +324,11 @@ def answer_titles(run: Projection) -> dict[str, str]:
     return titles | {each.name: words.title(each.title or f"the {each.best} {each.text}", {}) for each in rankings}
 
 
+def _default(answer: DateAnswer | ValueAnswer) -> dict[str, str]:
+    """Return the definitions of an answer: those of the winner that the headline names, or else the first ones."""
+    return {name: answer.run.winners.get(name, value) for name, value in answer.default.items()}
+
+
 def _answer_key(answer: DateAnswer | ValueAnswer) -> str:
     return answer.name if isinstance(answer, DateAnswer) else f"{answer.name}.{answer.place}"
 
@@ -331,7 +336,7 @@ def _answer_key(answer: DateAnswer | ValueAnswer) -> str:
 def _answer_title(answer: DateAnswer | ValueAnswer, words: Labels) -> str:
     if isinstance(answer, DateAnswer):
         return event(answer, {}, words, short=True)
-    return f"{value_title(answer, answer.default, words)}, {on_date(answer.date)}"
+    return f"{value_title(answer, _default(answer), words)}, {on_date(answer.date)}"
 
 
 def _curve(answer: DateAnswer | ValueAnswer) -> tuple[float, ...]:

@@ -133,6 +133,7 @@ def answer_data(run: Projection, worlds: EncodedDraws, lever_answers: LeverAnswe
         "sentence": opening_sentence(run),
         "changed": settings_sentence(run, words),
         "opens": {"name": "" if opening is None else opening.name, "kind": "" if opening is None else opening.kind},
+        "winners": {name: run.choices[name].values.index(value) for name, value in run.winners.items()},
         "start": first,
         "start_text": start_text(run),
         "certain": certain(run),
@@ -213,9 +214,12 @@ class _Assumptions:
         self._levers = {each.name: foreign(each.label) for each in run.levers}
 
     def __call__(self, name: str, unit: str = "") -> dict[str, Any]:
-        (label, of), stated = self._words.number(name), self._called(name)[2]
+        (label, of), stated = self._words.number(name, in_words=True), self._called(name)[2]
+        label = self._words.spaced(name) if label == name else label
         out = {"name": name, "label": self._levers.get(name, label), "of": of, "scales": unit_scales(stated or unit)}
-        return out | ({"labels": [self._words(each) for each in self._labels[name]]} if name in self._labels else {})
+        return out | (
+            {"labels": [self._words.member(each) for each in self._labels[name]]} if name in self._labels else {}
+        )
 
 
 def _path_data(run: Projection, words: Labels, packed: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

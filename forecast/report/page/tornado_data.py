@@ -79,8 +79,9 @@ def tornado_data(run: Projection, worlds: EncodedDraws) -> dict[str, Any]:
             if not own:
                 continue
             few = worlds.inputs[own].has_few_values
+            words = Labels(run)
             parts = [
-                (answer.of_worlds(values[at], None if counts is None else counts[at]), called)
+                (answer.of_worlds(values[at], None if counts is None else counts[at]), words.member(called))
                 for at, called in _low_and_high_draws(worlds, own)
             ]
         known = [part for part in parts if part[0] is not None]
@@ -111,7 +112,7 @@ def _explained_shares(
         for own in row["name"].split(", "):
             if own in worlds.inputs and row["share"] >= _min_share(worlds, own) and count < MAX_TORNADO_BARS:
                 count += 1
-                yield [own], *Labels(run).number(own), row["share"]
+                yield [own], *Labels(run).number(own, in_words=True), row["share"]
 
 
 def _make_end(answer: ProjectedAnswer, found: AnswerDistribution | None, called: str, measure: str) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from forecast.report.page import write_page
 from forecast.report.page.draw_encoding import EncodedDraws
 from forecast.report.page.tornado_data import tornado_data
 from forecast.report.result_data import first_answers
-from forecast.report.words.number_text import percent
+from forecast.report.words.number_text import amount, percent
 
 pytestmark = pytest.mark.slow  # a browser
 
@@ -69,6 +69,17 @@ RANKED = {
 }
 
 
+#: A ranking whose best is not the first of its choice, and a value besides.
+WINNING = {
+    **RANKED,
+    "until": 2030,
+    "quantities": {**RANKED["quantities"], "gain": {"normal": [0.1, 0.3], "unit": ""}},
+    "questions": {
+        **RANKED["questions"],
+        "then": {"value": "speed", "dates": ["2026-01-01"], "title": "the speed of machine {machine}"},
+    },
+}
+
 #: Sentences of an author's own for each kind of answer.
 DATES = {
     "already": "There is a {already} chance that z meets {c} by {start}[, and a {never} chance of none by {until}]",
@@ -107,6 +118,7 @@ def trees(steerable, hostile):
         "raced": forecast.project(plan(**raced), draws=512, with_={"speed": 0.05}),
         "ranked": forecast.project("gpu-choice", draws=256),
         "orders": forecast.project(RANKED, draws=1024),
+        "winning": forecast.project(WINNING, draws=512),
         "brain": forecast.project("brain-parity", draws=1024),
         "authored": forecast.project(plan(**asked, says={"q": DATES}), draws=512),
         "authored value": forecast.project(plan(**valued, says={"v": VALUES}), draws=512),
@@ -291,6 +303,27 @@ def test_the_sentence_and_the_drawing_of_a_ranking_follow(opened, trees):
     now(page)
     assert page.locator("#orders section").count() == 1
     assert "(use: 5)" in text(page, "#orders h2")
+
+
+def test_what_is_told_besides_a_ranking_is_of_its_winner(opened, trees):
+    page, tree = opened("winning"), trees["winning"]
+    winner = tree.winners["machine"]
+    assert winner != tree.choices["machine"].values[0]
+    (value,) = [row for row in cells(page, "#other-body") if "the speed of machine" in row[0]]
+    assert f"machine {winner}" in value[0]
+    (answer,) = [at for each in tree.values for at in each.at]
+    assert value[2] == amount(answer.over({"machine": winner, "use": "2"}).median, answer.unit)
+    assert not page.locator("#note").is_visible()
+    page.get_by_label("Question", exact=True).select_option(value="then.0")
+    now(page)
+    assert page.get_by_label("machine", exact=True).locator("option:checked").inner_text() == winner
+    assert f"machine {winner}" in text(page, "#sentence")
+
+
+def test_members_of_a_mixture_are_told_by_author_and_year(opened):
+    told = text(opened("brain"), "#moves")
+    assert re.search(r"(Moravec|Kurzweil|AI Impacts|Dettmers) \d{4}", told)
+    assert not re.search(r"[a-z]-\d{4}", told)
 
 
 def test_the_sentence_of_what_comes_first_follows(opened, trees):

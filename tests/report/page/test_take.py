@@ -112,11 +112,13 @@ def test_an_axis_is_in_the_unit_of_the_question(opened):
             "pace": {"normal": [0.2, 0.4], "unit": ""},
             "one": {"value": 60, "unit": "min"},
             "horizon": {"expression": "one*exp(pace*(t - start))"},
+            "goal": {"value": 167, "unit": "hour"},
         },
-        "questions": {"month": {"when": "horizon >= 167 hour", "title": "a month of work"}},
+        "questions": {"month": {"when": "horizon >= goal", "title": "a month of work"}},
     }
     page = opened(forecast.project(stated, draws=256))
     assert "threshold 167 h" in page.locator("#live-paths").text_content()
     assert page.locator("#live-paths .unit").text_content() == "h"
-    values = under_pointer(page, "#live-paths", 0.12)[1]
-    assert 0.5 < float(values.partition(" ")[0]) < 3  # an hour at first, not sixty minutes
+    _, values, goal = under_pointer(page, "#live-paths", 0.12)
+    assert goal == "goal: 167 h"  # as the sentence has it
+    assert 0.5 < float(values.removeprefix("horizon: ").partition(" ")[0]) < 3  # an hour at first, not sixty minutes

@@ -65,8 +65,8 @@ const choosingOf = (asked, dim) => {
   const pooled = asked.rivals.includes(dim) ? alone >= 0 ? choice.values[alone].label : "pooled by their weights" : "all, side by side";
   const values = choice.values.map((value, i) => [i, value.label]);
   return choosing(choiceLabel(dim), `choice-${dim}`, own ? values : [["", pooled], ...values.filter(([i]) => i !== alone)],
-    dim in state.picks ? String(state.picks[dim]) : own ? "0" : "", (value) => {
-      if (value === "" || (own && value === "0")) delete state.picks[dim];
+    dim in state.picks ? String(state.picks[dim]) : own ? String(firstOf(dim)) : "", (value) => {
+      if (value === "" || (own && Number(value) === firstOf(dim))) delete state.picks[dim];
       else state.picks[dim] = Number(value);
       changed();
     });
@@ -84,7 +84,7 @@ const controls = () => {
   const every = everyAsked(), asked = every.find((each) => each.key === state.question), select = at("question-of");
   at("steer").hidden = !every.length && !engine;
   at("question-box").hidden = every.length < 2;
-  select.replaceChildren(...every.map((each) => make("option", { value: each.key }, each.short || `${each.said[0]}, ${each.on}`)));
+  select.replaceChildren(...every.map((each) => make("option", { value: each.key }, each.short || `${clause(each, {})}, ${each.on}`)));
   select.value = state.question;
   keepingFocus(() => {
     const dims = (asked ? asked.dims : []).filter((dim) => model.choices.get(dim).values.length > 1), every = leverNumbers();

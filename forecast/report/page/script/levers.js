@@ -11,7 +11,7 @@ const unpacked = (told, asked) => {
 const farther = (asked) => (value) => (value === null ? Infinity : asked.kind === "date" ? data.start + value : value);
 /** The answer as Python has derived it: under its own definitions; that of the sentence under a value of one choice too. */
 const carriedAnswer = (from, asked, picks) => {
-  const picked = asked.dims.filter((dim) => dim in picks && !(asked.own.includes(dim) && picks[dim] === 0));
+  const picked = asked.dims.filter((dim) => dim in picks && !(asked.own.includes(dim) && picks[dim] === firstOf(dim)));
   if (!picked.length) return unpacked(from.answers[keyOf(asked)], asked);
   const rows = keyOf(asked) === opening().key ? from.rows[picked[0]] : null;
   return picked.length === 1 && rows ? unpacked(rows[picks[picked[0]]], asked) : null;
@@ -108,6 +108,7 @@ const drawMoved = (asked, { lever, stop, told }) => {
   const others2 = besides(), known = told && typeof told === "object" && !others2.length, measures = known && numeric(asked);
   const where = `${lever.label}: ${stop.label}${lever.stated ? ` instead of ${lever.stated}` : ""}`;
   at("note").textContent = known ? `${where}. Of ${count(data.moved_draws)} worlds, with this lever moved alone; figures over time and what moves it are of the answer as stated.` : `${where}.`;
+  at("note").hidden = false;
   at("few").textContent = typeof told === "string" ? told : "";
   at("few").hidden = !at("few").textContent;
   at("count").textContent = others2.length ? `${1 + others2.length} moved` : "1 lever moved";
@@ -125,6 +126,6 @@ const drawMoved = (asked, { lever, stop, told }) => {
   at("rivals").hidden = !measures;
   for (const id of ["orders", "races", "others"]) at(id).hidden = !known;
   layOut(words, known ? told : null, result, known ? data.moved_draws : 0, { asked, rows: measures ? movedRows(asked, told) : [], ranks: orders2,
-    other: (each) => (known ? asRow(carriedAnswer(told, each, {})) : null), races: (each) => (known ? movedRace(each, told) : null) });
+    other: (each) => (known ? asRow(carriedAnswer(told, each, {})) : null), races: (each) => (known ? movedRace(each, told) : null), titles: known ? told.titles : {} });
   if (curve) { answerFigure(asked, curve, answer(asked, {}, all)); byDate(asked, curve); }
 };

@@ -13,8 +13,9 @@ const drawAll = () => {
   const note = at("note");
   const drawn = data.count < data.drawn ? ` (the first of ${count(data.drawn)})` : "";
   const asStated = !conditions.length && !Object.keys(state.picks).length, untouched = asStated && state.question === opening().key;
-  const every = drawn && untouched ? ` The sentence and the tables are of all ${count(data.drawn)}.` : "";
-  note.textContent = conditions.length ? `${count(worlds.length)} of ${count(model.count)} worlds remain${drawn}: ${conditions.join("; ")}.` : `${count(model.count)} worlds${drawn}.${every}`;
+  // how many worlds there are is told below, as long as nothing is picked
+  note.hidden = untouched;
+  note.textContent = conditions.length ? `${count(worlds.length)} of ${count(model.count)} worlds remain${drawn}: ${conditions.join("; ")}.` : `${count(model.count)} worlds${drawn}.`;
   at("few").hidden = worlds.length >= FEWEST;
   at("few").textContent = `Fewer than ${FEWEST} worlds remain: widen an assumption, or draw more.`;
   at("count").textContent = `${count(worlds.length)} of ${count(model.count)} worlds`;
@@ -51,7 +52,7 @@ const layOut = (words, changes, now, worlds, tables) => {
   differences(changes);
   orderTables(tables.ranks);
   races(tables.races);
-  others(tables.other);
+  others(tables.other, tables.titles);
   if (tables.asked && numeric(tables.asked)) rowTable(tables.asked, tables.rows);
 };
 

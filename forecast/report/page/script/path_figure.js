@@ -5,7 +5,7 @@ const fan = (path, picks, keep) => {
   for (const dim of path.dims) {
     const choice = model.choices.get(dim);
     if (dim in picks) fixed[dim] = picks[dim];
-    else if (choice.kind !== "rival") fixed[dim] = 0;
+    else if (choice.kind !== "rival") fixed[dim] = firstOf(dim);
   }
   const place = placing(path, fixed), steps = path.times.length, worlds = listed(keep), weights = weighed(fixed, worlds);
   return path.times.map((year, t) => {
@@ -22,7 +22,7 @@ const pastOf = (path, picks, keep) => {
   const other = (dim) => { const choice = model.choices.get(dim); return choice.kind === "rival" && dim in picks && picks[dim] !== sole(choice); };
   if (!keep.every((each) => each) || path.dims.some(other)) return [];
   return path.past.filter(([, , of]) => Object.entries(of).every(([dim, name]) => {
-    const choice = model.choices.get(dim), one = dim in picks ? picks[dim] : choice.kind === "rival" ? sole(choice) : 0;
+    const choice = model.choices.get(dim), one = dim in picks ? picks[dim] : choice.kind === "rival" ? sole(choice) : firstOf(dim);
     return one >= 0 && choice.values[one].name === name;
   }));
 };
@@ -38,7 +38,7 @@ const pathFigure = (asked, picks, keep, span, now) => {
   if (!series.length) { node.replaceChildren(make("p", {}, "It failed in these worlds.")); return; }
   const points = first.points.filter(([, , of]) => Object.entries(of).every(([dim, name]) => {
     const choice = model.choices.get(dim);
-    return !choice || choice.values[picks[dim] || 0].name === name;
+    return !choice || choice.values[picks[dim] ?? firstOf(dim)].name === name;
   }));
   const moving = series.some((each) => each.fan.length > 1);
   const until = moving && asked && asked.kind === "date" && sides.includes(first) ? Math.max(span[1], data.start + 1) : data.until;
@@ -72,7 +72,7 @@ const pathFigure = (asked, picks, keep, span, now) => {
     parts.push(text(left - 6, y(tick * factor) + 4, plain(tick), { class: "tick", "text-anchor": "end" }));
   }
   if (called) parts.push(text(4, 14, called, { class: "unit" }));
-  for (const [tick, words] of dated(from, until, right - left)) {
+  for (const [tick, words] of dated(from, until - ((until - from) * 8) / (right - left), right - left)) {
     parts.push(draw("line", { x1: x(tick), x2: x(tick), y1: bottom, y2: bottom + 4, class: "axis" }));
     parts.push(text(x(tick), bottom + 17, words, { class: "tick", "text-anchor": "middle" }));
   }
@@ -103,8 +103,8 @@ const pathFigure = (asked, picks, keep, span, now) => {
     if (dot && apart(dot) < apart(rows.length ? rows[0].row : null)) return { x: x(dot[0]), lines: [said(dot[0], true), ...seen2], dots: [y(dot[1])] };
     if (!rows.length) return null;
     const lines = rows.map(({ path, scale, row: [, q] }) => {
-      const [low2, , middle2, , high2] = q.map((each) => plain((each * scale) / factor));
-      return `${series.length > 1 ? `${path.label}: ` : ""}${middle2} (${low2} to ${high2})${called ? ` ${called}` : ""}`;
+      const fixed = q[0] === q[4], [low2, , middle2, , high2] = q.map((each) => plain((each * scale) / factor, fixed ? 4 : undefined));
+      return `${series.length > 1 ? `${path.label}: ` : ""}${middle2}${fixed ? "" : ` (${low2} to ${high2})`}${called ? ` ${called}` : ""}`;
     });
     return { x: x(rows[0].row[0]), lines: [said(rows[0].row[0], until - from < 15), ...lines, ...(apart(dot) === apart(rows[0].row) ? seen2 : [])], dots: rows.map(({ scale, row: [, q] }) => y(q[2] * scale)) };
   } });

@@ -48,17 +48,14 @@ const rowBar = (told, ...parts) => draw("svg", { viewBox: "0 0 200 16", class: "
 const reachable = (body) => body.querySelectorAll("svg.bar").forEach((each, i) => each.setAttribute("tabindex", i ? -1 : 0));
 const barOf = (event) => event.target.closest && event.target.closest("svg.bar[aria-label]");
 const tip = make("div", { class: "tip", "aria-hidden": "true", hidden: true });
-document.body.append(tip);
 const tipOver = (bar) => {
   tip.hidden = !bar;
   if (!bar) return;
   tip.textContent = bar.getAttribute("aria-label");
-  const box = bar.getBoundingClientRect(), room = document.documentElement.clientWidth - tip.offsetWidth - 8;
-  tip.style.left = `${Math.max(Math.min(box.left, room), 8)}px`;
-  tip.style.top = `${box.top > tip.offsetHeight + 8 ? box.top - tip.offsetHeight - 4 : box.bottom + 4}px`;
+  bar.parentNode.append(tip);
 };
 for (const name of ["pointerover", "focusin"]) document.addEventListener(name, (event) => tipOver(barOf(event) || barOf({ target: document.activeElement })));
-for (const [of, name] of [[document, "focusout"], [globalThis, "scroll"]]) of.addEventListener(name, () => tipOver(null));
+document.addEventListener("focusout", () => tipOver(null));
 document.addEventListener("keydown", (event) => {
   const bar = barOf(event), by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
   if (event.key === "Escape") tipOver(null);

@@ -3,10 +3,12 @@
 const date = (one, year, level, fine, short) => say(short ? "date_in_row" : "date",
   { never: year === Infinity, already: year !== Infinity && one.already >= level },
   { start: data.start_text, until: said(data.until), date: said(year, fine, short) });
+/** The value of a definition while none is picked: what is first in the ranking that opens the page, or the first one. */
+const firstOf = (dim) => data.winners[dim] ?? 0;
 /** The place of the definitions that are picked, or else of the first ones. */
 const defined = (asked, picks) => {
   const sizes = asked.own.map((dim) => model.choices.get(dim).values.length);
-  return asked.own.reduce((sum, dim, i) => sum * sizes[i] + (picks[dim] || 0), 0);
+  return asked.own.reduce((sum, dim, i) => sum * sizes[i] + (picks[dim] ?? firstOf(dim)), 0);
 };
 const clause = (asked, picks) => asked.said[defined(asked, picks)];
 /** A sentence of the scenario's author with its slots filled; a part in brackets that holds an idle slot is left out. */

@@ -3,7 +3,7 @@
 /** The rows of an answer: as it is picked, and under every value of each choice. */
 const rowsOf = (asked, picks, told) => {
   const own = {};
-  for (const dim of asked.own) own[dim] = picks[dim] || 0;
+  for (const dim of asked.own) own[dim] = picks[dim] ?? firstOf(dim);
   for (const dim of asked.rivals) if (sole(model.choices.get(dim)) >= 0) own[dim] = sole(model.choices.get(dim));
   for (const dim of asked.dims) if (dim in picks) own[dim] = picks[dim];
   const pools = asked.rivals.some((dim) => !(dim in own));
@@ -51,7 +51,7 @@ const rowLine = (row, shape) => {
   return make("tr", { class: row.leads ? "leads" : false }, make("th", { scope: "row" }, ...head), make("td", { class: "chart" }, shape), ...cellNodes(cells(row.asked, row.one)));
 };
 /** The other questions in the same worlds; while nobody looks they are not computed. */
-const others = (told) => {
+const others = (told, titles = {}) => {
   const every = everyAsked().filter((each) => numeric(each) && each.key !== state.question && (each.kind === "date" || each.last)), box = at("other-box");
   at("others").hidden = !every.length;
   at("other-count").textContent = `(${every.length})`;
@@ -59,7 +59,7 @@ const others = (told) => {
   at("other-head").replaceChildren(column("What", true), column("Drawn", true, "chart"), ...heads("date"));
   at("other-body").replaceChildren(...every.map((each) => {
     const one = told(each), shape = each.kind === "date" ? bar(each, one, [data.start, data.until], false, false) : null;
-    return rowLine({ label: each.short || `${each.said[0]}, ${each.on}`, of: "", asked: each, one }, shape);
+    return rowLine({ label: titles[each.key] || each.short || `${clause(each, state.lever ? {} : state.picks)}, ${each.on}`, of: "", asked: each, one }, shape);
   }));
   reachable(at("other-body"));
 };

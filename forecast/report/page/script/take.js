@@ -25,7 +25,7 @@ const sheet = () => {
   const width = SHEET_WIDTH, parts = [];
   let y = 14;
   for (const line of wrapped(at("sentence").textContent, Math.floor(width / 10))) parts.push(text(12, (y += 20), line, { class: "said" }));
-  for (const line of wrapped(at("note").textContent, Math.floor(width / 7))) parts.push(text(12, (y += 17), line, {}));
+  for (const line of at("note").hidden ? [] : wrapped(at("note").textContent, Math.floor(width / 7))) parts.push(text(12, (y += 17), line, {}));
   for (const [node, box] of figures) {
     const own = node.querySelector("svg").cloneNode(true), height = own.viewBox.baseVal.height;
     own.querySelectorAll(".pointer").forEach((each) => each.remove());

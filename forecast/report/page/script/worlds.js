@@ -140,7 +140,7 @@ const combinations = (asked, picks) => {
   let out = [Object.fromEntries(asked.dims.filter((dim) => dim in picks).map((dim) => [dim, picks[dim]]))];
   for (const dim of asked.dims) {
     if (dim in picks || asked.rivals.includes(dim)) continue;
-    if (asked.own.includes(dim)) out = out.map((each) => ({ ...each, [dim]: 0 }));
+    if (asked.own.includes(dim)) out = out.map((each) => ({ ...each, [dim]: firstOf(dim) }));
     else out = out.flatMap((each) => model.choices.get(dim).values.map((_, i) => ({ ...each, [dim]: i })));
   }
   return out;
