@@ -18,7 +18,7 @@ from forecast.projection.result import Projection
 from forecast.report import result_data
 from forecast.report.brief import newest_data, past_record
 from forecast.report.headline import Labels
-from forecast.report.page.draw_encoding import MAX_PAGE_DATES, EncodedDraws, shorter
+from forecast.report.page.draw_encoding import MAX_PAGE_CONTESTANTS, MAX_PAGE_DATES, EncodedDraws, shorter
 from forecast.report.words.number_text import amount, format_number
 
 __all__ = ["AssumptionLabels", "about", "appendices", "command", "foreign"]
@@ -39,6 +39,7 @@ def about(run: Projection, worlds: EncodedDraws) -> dict[str, Any]:
         "grouped": [foreign(text) for text in warning_lines(said)],
         "worlds": worlds,
         "most_dates": MAX_PAGE_DATES,
+        "most_contestants": MAX_PAGE_CONTESTANTS,
     }
 
 

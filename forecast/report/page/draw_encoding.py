@@ -165,11 +165,12 @@ def to_base64(codes: NDArray[Any]) -> str:
     return base64.b64encode(codes.astype(codes.dtype.newbyteorder("<")).tobytes()).decode("ascii")
 
 
-def encode_codes(each: EncodedValues) -> dict[str, Any]:
-    """Return codes as plain data: those of equal cells once, with the place of each cell among them."""
+def encode_codes(each: EncodedValues, sent: NDArray[np.bool_] | None = None) -> dict[str, Any]:
+    """Return codes as plain data: those of equal cells once, with their place among them; -1 for a cell not `sent`."""
     cells = np.ascontiguousarray(each.codes.reshape(-1, each.codes.shape[-1]))
     kept: dict[bytes, int] = {}
-    places = [kept.setdefault(cell.tobytes(), len(kept)) for cell in cells]
+    wanted = np.ones(len(cells), dtype=bool) if sent is None else sent.ravel()
+    places = [kept.setdefault(c.tobytes(), len(kept)) if use else -1 for c, use in zip(cells, wanted, strict=True)]
     codes = cells[[places.index(place) for place in range(len(kept))]]
     ends = {"low": each.low.ravel().tolist(), "high": each.high.ravel().tolist()}
     more = {"log": each.log, "unit": each.unit} if each.kind != "date" else {}
@@ -206,8 +207,10 @@ class Order:
         (choices, draw): which of the sets, in 8 bits if they suffice; their number where the world cannot be compared.
     takes : ndarray of bool
         (choices, over, draw).
-    values : Coded
+    values : EncodedValues
         What is compared, in 16 bits, along the choices and then `over`.
+    leads : ndarray of bool
+        (choices, over): whose worlds a page carries: the `MAX_PAGE_CONTESTANTS` best, and all that are ever best.
     """
 
     name: str
@@ -217,6 +220,7 @@ class Order:
     best: Codes
     takes: NDArray[np.bool_]
     values: EncodedValues
+    leads: NDArray[np.bool_]
 
     @classmethod
     def of(cls, name: str, over: str, data: xr.Dataset, *, lowest: bool, count: int) -> Order:
@@ -242,9 +246,12 @@ class Order:
         codes = np.moveaxis(np.where(left, kinds.reshape(left.shape), len(first)), 0, -1)
         unit = str(kept["value"].attrs["units"])
         dims = tuple(str(d) for d in kept["value"].dims[1:])
+        costs = np.where(np.isnan(value) | ~takes, np.inf, value if lowest else -value)
+        place = np.argsort(np.argsort(np.median(costs, axis=0), axis=-1, kind="stable"), axis=-1)
         return cls(
             name=name,
             over=over,
+            leads=(place < MAX_PAGE_CONTESTANTS) | (shares > 0).any(axis=0),
             dims=dims[:-1],
             sets=[np.flatnonzero(each).tolist() for each in of],
             best=codes.astype(np.uint8) if len(first) < 256 else codes.astype(np.uint16),
@@ -270,7 +277,7 @@ class Order:
             "best": to_base64(self.best),
             "wide": self.best.dtype == np.uint16,
             "takes": to_base64(np.packbits(self.takes, axis=-1, bitorder="little")),
-            "values": encode_codes(self.values),
+            "values": encode_codes(self.values, self.leads),
         }
 
 
@@ -279,6 +286,8 @@ Array = NDArray[np.float64]
 
 #: A page carries at most so many worlds, their paths at so many dates, and all of it in so many bytes of text.
 MAX_PAGE_DRAWS, MAX_PAGE_DATES, MAX_PAGE_BYTES = 4096, 24, 500_000
+#: Of what is ranked under one combination of choices, so many have their worlds on a page.
+MAX_PAGE_CONTESTANTS = 25
 #: To keep to the bytes, dates and then worlds are left out, but never below these.
 MIN_PAGE_DRAWS, MIN_PAGE_DATES = 1024, 12
 #: The range of a path's codes leaves out this share of the worlds at either end; they lie beyond it.

@@ -103,3 +103,15 @@ def test_a_file_without_worlds_keeps_its_table(tmp_path):
     assert EncodedDraws(old).orders == {}
     assert '<section class="rows">' in html(old)
     assert '<section class="rows">' not in html(forecast.project("gpu-cluster", draws=64))
+
+
+def test_a_page_carries_the_worlds_of_the_best_and_of_all_that_are_ever_best(monkeypatch):
+    monkeypatch.setattr("forecast.report.page.draw_encoding.MAX_PAGE_CONTESTANTS", 2)
+    value = np.tile([5.0, 4.0, 3.0, 2.0, 1.0], (9, 1)) + np.arange(9)[:, None]
+    value[0, 3] = 99
+    made = order(value)
+    assert made.leads.tolist() == [True, True, False, True, False]
+    packed = made.packed()["values"]
+    assert packed["cells"] == [0, 1, -1, 2, -1]
+    assert len(base64.b64decode(packed["codes"])) == 3 * 9 * 2
+    assert order(-value, lowest=True).leads.tolist() == made.leads.tolist()

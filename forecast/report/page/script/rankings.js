@@ -5,7 +5,7 @@ const ranked = (asked, fixed, worlds) => {
   const row = placing(asked, fixed)(0) * model.count, failed = asked.sets.length, bits = Math.ceil(model.count / 8);
   const every = model.choices.get(asked.over).values.map(({ label }, i) => {
     const own = { ...fixed, [asked.over]: i }, weights = weighed(own, worlds), values = says(asked.values, own, worlds);
-    const byte = placing(asked.values, own)(0) * bits;
+    const cell = placing(asked.values, own)(0), byte = cell * bits, sent = asked.values.cells[cell] >= 0;
     let first = 0, compared = 0, takes = 0, known = 0;
     worlds.forEach((w, k) => {
       const weight = weights ? weights[k] : 1, code = asked.best[row + w];
@@ -14,7 +14,7 @@ const ranked = (asked, fixed, worlds) => {
         // those that tie share a world
         if (asked.sets[code].includes(i)) first += weight / asked.sets[code].length;
       }
-      if (Number.isNaN(values[k])) return;
+      if (sent && Number.isNaN(values[k])) return;
       known += weight;
       if ((asked.takes[byte + (w >> 3)] >> (w & 7)) & 1) takes += weight;
     });
@@ -28,7 +28,8 @@ const ranked = (asked, fixed, worlds) => {
     each.tier = tier;
   }
   const best = order.reduce((found, each) => (!found || each.first > found.first ? each : found), null);
-  return { every, order, best, tied: order.filter((each) => each.tier === 1).length, second: order.find((each) => each !== best) };
+  const left = every.filter((each) => each.among >= 0.5 && !each.q).length;
+  return { every, order, left, best, tied: order.filter((each) => each.tier === 1).length, second: order.find((each) => each !== best) };
 };
 /** Whether fixed numbers are ranked, one the best in all worlds: being the best then has no probability. */
 const decided = (order) => order.every(({ first, q }) => [0, 1].includes(first) && q[0] === q[4]);
@@ -55,7 +56,7 @@ const orderTables = (every) => {
         make("td", {}, each.best && !decided(each.order) ? say("tied", { none: each.tied < 2 }, { percent: percent(each.best.first), count: each.tied }) : "")));
       return [section(capital(asked.short), [column("What", true), column("Best", true), column(data.columns.rank[2])], rows)];
     }
-    return found.map(({ order, title, given }) => {
+    return found.map(({ order, title, given, left }) => {
       const heading = `${capital(title)}${given ? ` (${given})` : ""}`;
       if (!order.length) return make("section", { class: "rows" }, make("h2", {}, heading), make("p", {}, `None of ${model.choices.get(asked.over).values.length} meets ${asked.meets}.`));
       const middles = order.map((each) => each.q[2]).filter((each) => Number.isFinite(each) && each).sort((a, b) => Math.abs(a) - Math.abs(b));
@@ -64,6 +65,7 @@ const orderTables = (every) => {
       const log = span[0] > 0 && span[1] / span[0] > 10, short = (value) => plain(value / factor);
       const rows = order.map((each) => make("tr", {}, make("th", { scope: "row" }, each.label), make("td", { class: "chart" }, bar({ ...asked.values, scales: asked.amounts }, each, span, log, false)),
         ...[short(each.q[2]), each.q[0] === each.q[4] ? "" : `${short(each.q[0])} to ${short(each.q[4])}`, ...(decided(order) ? ["", ""] : [percent(each.first), String(each.tier)])].map((cell) => make("td", {}, cell))));
+      if (left) rows.push(make("tr", {}, make("th", { scope: "row", colspan: 6 }, `and ${left} more, which are never best: this page carries no worlds of them`)));
       const axis = `${short(span[0])} to ${short(span[1])}`;
       return section(`${heading}${called ? ` [${called}]` : ""}`, [column("What", true), column(axis, false, "chart"), ...heads("rank")], rows);
     });

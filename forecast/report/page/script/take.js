@@ -47,7 +47,7 @@ const sheet = () => {
   for (const table of tables) {
     y += 10;
     for (const line of wrapped(table.querySelector("h2").textContent, Math.floor(width / 8))) parts.push(text(12, (y += 17), line, { class: "mark" }));
-    for (const row of table.querySelectorAll("tbody tr")) {
+    for (const row of [...table.querySelectorAll("tbody tr")].filter((each) => each.querySelector("svg"))) {
       const own = row.querySelector("svg").cloneNode(true);
       for (const [key, value] of Object.entries({ x: 200, y: (y += 24) - 12, width: 220, height: 16 })) own.setAttribute(key, value);
       const words = [...row.querySelectorAll("th, td")].map((each) => each.textContent);

@@ -74,7 +74,8 @@ const says = (asked, fixed, worlds) => {
   const place = placing(asked, fixed), out = new Float64Array(worlds.length);
   for (let i = 0; i < worlds.length; i++) {
     const cell = place(worlds[i]);
-    out[i] = decoded(asked, asked.codes[asked.cells[cell] * model.count + worlds[i]], cell);
+    // of what is far from the best the page carries no worlds
+    out[i] = asked.cells[cell] < 0 ? NaN : decoded(asked, asked.codes[asked.cells[cell] * model.count + worlds[i]], cell);
   }
   return out;
 };
