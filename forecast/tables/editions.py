@@ -126,7 +126,8 @@ def try_file(package: Package, file: str, resource: str = "", *, where: str) -> 
     ----------
     package : Package
     file : str
-        The file, as the table's own or its source has it; or another description, ``datapackage.json`` or its folder.
+        The file, as the table's own or its source has it; rows without the table's key, which stand beside its own; or
+        another description, ``datapackage.json`` or its folder.
     resource : str
         Which of the table's files, where it has several.
     where : str
@@ -146,6 +147,9 @@ def try_file(package: Package, file: str, resource: str = "", *, where: str) -> 
         raise UsageError(f"{where}: which file? Say {package.name}:RESOURCE=PATH, with one of {', '.join(names)}")
     if resource and resource not in names:
         raise UnknownNameError("resource", resource, names, where=where)
+    own = next(each for each in package.resources if each.name == (resource or names[0]))
+    if own.parser == "csv" and own.key and not any(key in (rows := file_formats.read_file(path)) for key in own.key):
+        return with_rows(Edition(package=package), rows, str(path))  # rows without a key of the table's are somebody's
     digest = file_hash(path)
     taken = tuple(
         replace(each, path=str(path), hash=digest, parser="any" if each.parser == "csv" else each.parser)

@@ -224,6 +224,7 @@ def test_a_file_that_says_the_same_moves_nothing(site, said, here):
     assert done.code == 0
     assert done.out.startswith("1 table: 1 changed, 0 of 4 scenarios moved.")
     assert "rest on what changed, and did not move: demo/cost, demo/both\n" in done.out
+    assert said("tables", "refresh", "costs", "--file", "same.csv", *QUICK, *MINE).out == done.out  # of one table
 
 
 def test_an_earlier_snapshot_needs_no_network(site, said, refreshed):

@@ -43,6 +43,13 @@ def test_it_stands_in_the_place_of_the_table_inside_the_block_alone(path, other)
     assert tables.table(path).attrs["name"] == "runs"
 
 
+def test_rows_without_the_key_of_the_table_stand_beside_its_own(path, tmp_path):
+    (tmp_path / "mine.csv").write_text("loss\n1.75\n", encoding="utf-8")
+    mine = editions.try_file(descriptor.read_descriptor(path), str(tmp_path / "mine.csv"), where="--file")
+    with editions.use_editions({path: mine}):
+        assert loss(path) == [2.5, 2.25, 1.75]
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

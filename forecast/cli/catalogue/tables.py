@@ -59,7 +59,8 @@ def refresh(
 
     By default all tables that are downloaded are fetched as `tables fetch --update` does. NAME@earlier (or
     NAME@sha256:...) fetches nothing: it compares the table with what it was. --file tries a file in the place of a
-    table, a shipped one too, and keeps nothing; PATH may be another description, datapackage.json or its folder.
+    table, a shipped one too, and keeps nothing; rows without the table's key stand beside its own (quotes of yours);
+    PATH may be another description, datapackage.json or its folder.
     --edition tries one of the editions that a table holds in the place of another: THIS and OTHER are two values of a
     column that keeps rows apart (2026-08 and 2026-07), or two columns of one quantity (cost and cost_2026_09).
 
@@ -78,6 +79,8 @@ def refresh(
     from forecast.evaluation import table_changes
 
     registry = get_registry()
+    if len(names) == 1 and len(files) == 1 and "=" not in files[0]:  # NAME --file PATH
+        names, files = (), (f"{names[0]}={files[0]}",)
     requests = table_changes.table_requests(names, _parse_files(files), _parse_substitutes(substitutes))
     chosen = [registry.find("scenario", s).full_name if not s.lower().endswith(".toml") else s for s in scenarios]
     with warnings.catch_warnings(record=True) as caught:
