@@ -535,7 +535,7 @@ def _quantity_and_rival(name: str, *, doors: bool = True) -> tuple[Record | None
     records = [(each, each.spec) for each in get_registry().records("quantity")]
     for record, spec in records:
         assert isinstance(spec, QuantitySpec)
-        if name in spec.also or (name == spec.forecast and not spec.settings and "." in name):
+        if name in spec.also or (name == spec.forecast and not spec.settings):
             return record, ""
     for record, spec in records:
         assert isinstance(spec, QuantitySpec)
