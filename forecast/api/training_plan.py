@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from forecast import units
 from forecast.api.answer import Answer
 from forecast.api.scenario import Scenario, run_scenario
-from forecast.base.dates import decimal_year
+from forecast.base.dates import decimal_year, iso_date, today
 from forecast.base.number_checks import is_real
 from forecast.base.quantiles import DEFAULT_LEVEL
 from forecast.contract.registry import get_registry
@@ -302,10 +302,14 @@ def _number(name: str, value: float | str) -> float:
 
 
 def _days_until(by: str | float, base: Scenario) -> float:
-    """Return the days from the start of the scenario to a date."""
-    date, start = (float(by) if is_real(by) else float(decimal_year([str(by)])[0])), float(base.start or 0)
+    """Return the days from today, or from a later start of the scenario, to a date."""
+    try:
+        date = float(by) if is_real(by) else float(decimal_year([str(by)])[0])
+    except ValueError:
+        raise UsageError(f"plan: by: expected a date like 2027-06 or 2027-06-30, got '{printable(by, 40)}'") from None
+    start = max(float(base.start or 0), float(decimal_year([today()])[0]))
     if date <= start:
-        raise UsageError(f"plan: by: {printable(by, 40)} is past: prices are those of {start:g}")
+        raise UsageError(f"plan: by: {printable(by, 40)} is past: a run begins on {iso_date(start)} at the earliest")
     return (date - start) * 365.25
 
 

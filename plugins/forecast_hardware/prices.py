@@ -39,6 +39,8 @@ PRICES_TABLE = "datasets/accelerator-prices"
 QUOTED_YEARS = 2.0
 #: Kinds of `datasets/compute-prices` that are prices of a device one buys.
 _BOUGHT = ("purchase", "list", "average", "median")
+#: A quote that is so many times off the median of its card in these years is no price of it; asks of others are.
+MAX_APART = 10.0
 #: Older devices are sold to collectors.
 MAX_AGE_YEARS = 10.0
 #: Standard deviations of the line's coefficients before any quote, weak, so that few quotes do. Level; logarithms of
@@ -129,7 +131,9 @@ class Market:
             away = (scales - _SCALES) / _SCALE_SD
             return float(left @ left / 2 + np.log(np.diag(root)).sum() + away @ away / 2)
 
-        return cls(quotes, logs, np.asarray(minimize(loss, _SCALES, method="L-BFGS-B").x))
+        far = 3 * _SCALE_SD  # beyond it nothing can be solved
+        bounds = [(start - far, start + far) for start in _SCALES]
+        return cls(quotes, logs, np.asarray(minimize(loss, _SCALES, method="L-BFGS-B", bounds=bounds).x))
 
     def log_prices(self, asked: _Quotes) -> tuple[Array, Array]:
         """Return means and standard deviations of log prices, not of single quotes."""
@@ -210,6 +214,13 @@ def _read_prices(own: Columns, others: Columns, devices: Columns) -> _Prices:
             raise DataError(f"{PRICES_TABLE}: a quote of {name} has no date: a price counts from its day on")
     rows = [each for each in rows if each[0] in known and each[1] - known[each[0]].released <= MAX_AGE_YEARS]
     device, time, paid, condition, channel = (np.array(column) for column in zip(*rows, strict=True))
+    for name, at, price in zip(device, time, paid, strict=True):
+        usual = float(np.median(paid[(device == name) & (np.abs(time - at) <= QUOTED_YEARS)]))
+        if known[name].market == "consumer" and abs(np.log(price / usual)) > np.log(MAX_APART):
+            raise DataError(
+                f"{PRICES_TABLE}: a quote of {name} of {price:,.4g} USD is over {MAX_APART:g} times off what it is "
+                f"quoted at, {usual:,.0f} USD"
+            )
     used, asked = (condition == "used").astype(float), ((channel == "list") & (condition != "board")).astype(float)
     line = np.array([known[each].terms(*about) for each, *about in zip(device, time, used, asked, strict=True)])
     return _Prices(known, _Quotes(line, time, device, used), paid)

@@ -187,8 +187,12 @@ def test_what_waiting_buys_is_set_against_the_work_that_is_lost_meanwhile(capsys
         ("device,date,condition,price_eur\ngeforce-rtx-4090,2026-09-20,used,2100", "price_eur'; did you mean 'price'"),
         ("device,condition,price\ngeforce-rtx-4090,used,2100", "a quote of geforce-rtx-4090 has no date"),
         ("device,date,condition,price\ngeforce-rtx-4091,2026-09-20,used,2100", "did you mean 'geforce-rtx-4090'"),
+        (
+            "device,date,condition,price\ngeforce-rtx-4090,2026-09-20,used,9",
+            "of geforce-rtx-4090 of 9 USD is over 10 times off",
+        ),
     ],
-    ids=["another currency", "no date", "an unknown device"],
+    ids=["another currency", "no date", "an unknown device", "no price of it"],
 )
 def test_a_quote_of_ones_own_that_cannot_be_read_is_refused_by_what_it_lacks(tmp_path, rows, expected):
     file = own_quotes(tmp_path, rows)
