@@ -509,7 +509,8 @@ class Answer:
         ).worlds
         for name, side in sides.items():
             level = worlds[name]
-            if not bool((level == level.isel(time=0)).all()):
+            first = level.isel(time=0)
+            if not bool(((level == first) | (level.isnull() & first.isnull())).all()):
                 way = f"name a date, such as {side.name}.at(2028)"
                 raise UsageError(f"given '{condition.text}': '{side.name}' changes with time: {way}")
 

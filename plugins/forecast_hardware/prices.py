@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -135,13 +136,22 @@ class Market:
         bounds = [(start - far, start + far) for start in _SCALES]
         return cls(quotes, logs, np.asarray(minimize(loss, _SCALES, method="L-BFGS-B", bounds=bounds).x))
 
-    def log_prices(self, asked: _Quotes) -> tuple[Array, Array]:
-        """Return means and standard deviations of log prices, not of single quotes."""
+    @cached_property
+    def _inverse(self) -> Array:
         among = _covariance(self.quotes, self.quotes, self.scales) + np.exp(2 * self.scales[4]) * np.eye(len(self.logs))
-        shared = _covariance(asked, self.quotes, self.scales)
-        weights = np.linalg.solve(among, shared.T)
-        variance = np.diag(_covariance(asked, asked, self.scales)) - (shared.T * weights).sum(axis=0)
-        return _CENTRE + weights.T @ self.logs, np.sqrt(np.maximum(variance, 0.0))
+        return np.linalg.inv(among)
+
+    def log_prices(self, asked: _Quotes) -> tuple[Array, Array]:
+        """Return means and standard deviations of log prices, not of single quotes; each as if it were asked alone."""
+        found = []
+        for row in range(len(asked.time)):
+            one = asked.kept(np.arange(len(asked.time)) == row)
+            [shared] = _covariance(one, self.quotes, self.scales)
+            weights = shared @ self._inverse
+            variance = _covariance(one, one, self.scales)[0, 0] - shared @ weights
+            found.append((_CENTRE + weights @ self.logs, np.sqrt(max(variance, 0.0))))
+        means, deviations = np.array(found).T
+        return means, deviations
 
 
 def _covariance(one: _Quotes, other: _Quotes, scales: Array) -> Array:

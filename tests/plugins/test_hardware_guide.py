@@ -66,7 +66,7 @@ def test_a_quote_is_carried_forward_in_an_interval_that_grows_with_its_age():
 
 def test_at_least_forty_quoted_devices_are_compared_and_the_others_say_that_they_are_estimated(guide):
     devices, words = guide.choices["device"].values, Labels(guide)
-    estimated = {each for each in devices if words(each).endswith("(estimated)")}
+    estimated = {each for each in devices if words(each).endswith("(est.)")}
     assert len(set(devices) - estimated) >= 40
     assert estimated
     rows = read(PRICES)
@@ -252,8 +252,8 @@ def test_as_of_the_essays_day_nothing_later_counts_and_the_three_charts_are_ther
     devices, words = run.choices["device"].values, Labels(run)
     assert {"geforce-rtx-4090", "geforce-rtx-4070-ti"} <= set(devices)
     assert not {"geforce-rtx-5090", "geforce-rtx-4060"} & set(devices)
-    assert words("titan-v") == "Titan V (estimated)"
-    assert not words("a100-sxm4-40gb").endswith("(estimated)")
+    assert words("titan-v") == "Titan V (est.)"
+    assert not words("a100-sxm4-40gb").endswith("(est.)")
     assert {each.name for each in run.rankings} == {"best", "per_price", "raw"}
     [row] = [each for each in run.answers["best"].table if each.choices["use"] == "training-16bit"]
     first = {each.name for each in row.first_tier}

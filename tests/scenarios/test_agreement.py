@@ -133,9 +133,15 @@ def same(key, one, two):
 
 
 def at_common_date(one, two, key_one, key_two, at_one=(), at_two=()):
-    """Return both medians at the first date that both scenarios have between their ends, in the unit of the first."""
+    """Return both medians at the first date of the scenario of longer steps that both have, in the unit of the first.
+
+    Between two steps a record may come, of which a line from one to the other knows nothing.
+    """
     medians = []
-    first = max(float(read(n, k)["time"][0]) for n, k in ((one, key_one), (two, key_two)))
+    dates = [read(n, k)["time"].values for n, k in ((one, key_one), (two, key_two))]
+    first = float(max(each[0] for each in dates))
+    stated = min(dates, key=lambda each: len(each) / max(each[-1] - each[0], 1))
+    first = next((float(date) for date in stated if date >= first - 1e-6), first)
     for name, key, at in ((one, key_one, at_one), (two, key_two, at_two)):
         level = read(name, key)
         keys = dict(zip(graph(name).nodes[key].own, at, strict=True)) if at else {}
