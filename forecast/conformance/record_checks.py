@@ -173,11 +173,12 @@ def _model_steps(record: Record) -> None:
     if isinstance(record.spec, FunctionSpec):  # it draws nothing, and may sum over the steps that it is given
         return
     date = SAMPLE_YEARS[1] - 1.0
-    here = [_FittedModelTrial(record, every=every).at(date) for every in (1.0, 0.25)]
-    ranks = [np.searchsorted(each, np.concatenate(here), side="right") for each in here]
-    apart = np.abs(ranks[0] - ranks[1]).max() / len(here[0])  # Kolmogorov and Smirnov's distance, and what chance makes
-    if not np.allclose(*here, rtol=SAME_DRAWS) and apart > np.sqrt(-np.log(STEP_LEVEL / 2) / len(here[0])):
-        (low, high), (lower, higher) = (np.quantile(each, [0.05, 0.95]) for each in here)
+    one, other = (_FittedModelTrial(record, every=every).at(date) for every in (1.0, 0.25))
+    every = np.concatenate([one, other])
+    apart = np.searchsorted(one, every, side="right") - np.searchsorted(other, every, side="right")
+    chance = np.sqrt(-np.log(STEP_LEVEL / 2) * len(one))  # of Kolmogorov and Smirnov's distance, in draws
+    if not np.allclose(one, other, rtol=SAME_DRAWS) and np.abs(apart).max() > chance:
+        (low, high), (lower, higher) = (np.quantile(each, [0.05, 0.95]) for each in (one, other))
         raise refuse(
             record,
             f"what it says of {date:g} depends on the steps: 90 % in {low:.4g} to {high:.4g} at yearly ones, "

@@ -80,7 +80,7 @@ def refresh(
 
     registry = get_registry()
     if len(names) == 1 and len(files) == 1 and "=" not in files[0]:  # NAME --file PATH
-        names, files = (), (f"{names[0]}={files[0]}",)
+        files, names = (f"{names[0]}={files[0]}",), names[:0]
     requests = table_changes.table_requests(names, _parse_files(files), _parse_substitutes(substitutes))
     chosen = [registry.find("scenario", s).full_name if not s.lower().endswith(".toml") else s for s in scenarios]
     with warnings.catch_warnings(record=True) as caught:
