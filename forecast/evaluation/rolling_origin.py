@@ -324,12 +324,12 @@ def backtest(
         models, _ = of_name(models)
     models = {label: as_model(each) for label, each in models.items()}
     time, value, unit = _observed_today(models, seed)
-    first = np.unique(time)[dates - 1 :][:1]
+    dated = np.unique(time)
     if record_sign(time, value):  # a day on which a record came is none like others: who asks names any date
-        stands = np.linspace(time[0], time[-1], len(np.unique(time)))
-        time, value = stands, value[np.searchsorted(time, stands, side="right") - 1]
+        even = np.linspace(dated[0], dated[-1], len(dated))
+        time, value = even, value[np.searchsorted(time, even, side="right") - 1]
     cuts = choose_origins(time, dates=dates, share=share, most=most_origins)
-    cuts = cuts[cuts >= first] if first.size else cuts[:0]
+    cuts = cuts[cuts >= dated[min(dates, len(dated)) - 1]]
     if not len(cuts):
         least = f"{'eight' if dates == 8 else dates} dates and {100 * share:.0f} % of the span"
         raise DataError(

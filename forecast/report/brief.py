@@ -277,12 +277,8 @@ def last_observed(run: Projection, words: Labels) -> str:
         if found is None:
             unseen.append(answer)
         elif found.of not in told:
-            is_id = " " not in found.row and len(found.row) > _MAX_ROW_LABEL  # a key that nobody wrote to be read
-            row = (
-                ""
-                if is_id
-                else printable(textwrap.shorten(found.row, _MAX_ROW_LABEL, placeholder=" …"), _MAX_ROW_LABEL)
-            )
+            row = found.row if " " in found.row or len(found.row) <= _MAX_ROW_LABEL else ""  # a key is not to be read
+            row = printable(textwrap.shorten(row, _MAX_ROW_LABEL, placeholder=" …"), _MAX_ROW_LABEL)
             behind = ", ".join(filter(None, [row, found.date[:7]]))
             named = words(found.of) if found.of in run.quantities else f"'{short_zeros(found.of)}'"
             told[found.of] = f"{named} {amount(found.value, found.unit, _OBSERVED_DIGITS)} ({behind})"

@@ -95,28 +95,24 @@ def models() -> Iterator[EstimateSpec]:
             inputs=(utilisation,),
             reference=utilisation.source,
         )
-    yield EstimateSpec(
-        name="training-run-mfu",
-        title="Model FLOP over the dense 16-bit peak that training runs report, links within it",
-        quantity="hardware.training_run_mfu",
-        unit="",
-        scale="share",
-        expression="min(1, mfu)",
-        inputs=(PUBLISHED_MFU,),
-        note="of the cluster as a whole while it runs: what links take is in it, interruptions are not",
-        reference=PUBLISHED_MFU.source,
-    )
-    yield EstimateSpec(
-        name="exposed-share",
-        title="Share of the time over links between nodes that computing waits for",
-        quantity="hardware.exposed_share",
-        unit="",
-        scale="share",
-        expression="min(1, exposed)",
-        inputs=(EXPOSED_SHARE,),
-        note="gradients overlap with computing, and a pipeline sends fewer; the essays of 2014 hid 0 to 20 %",
-        reference=EXPOSED_SHARE.source,
-    )
+    for name, title, share, note in (
+        ("training-run-mfu", "Model FLOP over the dense 16-bit peak that training runs report, links within it",
+         PUBLISHED_MFU, "of the cluster as a whole while it runs: what links take is in it, interruptions are not"),
+        ("exposed-share", "Share of the time over links between nodes that computing waits for",
+         EXPOSED_SHARE,
+         "gradients overlap with computing, and a pipeline sends fewer; the essays of 2014 hid 0 to 20 %"),
+    ):  # fmt: skip
+        yield EstimateSpec(
+            name=name,
+            title=title,
+            quantity=f"hardware.{name.replace('-', '_')}",
+            unit="",
+            scale="share",
+            expression=f"min(1, {share.name})",
+            inputs=(share,),
+            note=note,
+            reference=share.source,
+        )
     yield _gain(
         "sparse-training-gain",
         "What sparse weights gain in training on the same device",

@@ -144,6 +144,7 @@ def _frontiers() -> Iterator[TrendSpec]:
     table = "table datasets/accelerators, its rows' sources"
     # one row a device: its plain FP32 rate; what is then said is not of FP32
     row = {"precision": "fp32", "path": "vector", "sparsity": "dense"}
+    where = {**row, "status": "verified"}
     yield TrendSpec(
         name="memory-bandwidth-frontier",
         title="Highest memory bandwidth of an accelerator",
@@ -156,7 +157,7 @@ def _frontiers() -> Iterator[TrendSpec]:
         since="2006-01-01",
         records=True,
         keeps="frontier",
-        where={**row, "status": "verified"},
+        where=where,
         qualifiers=dict.fromkeys(row, ""),
         reference=table,
     )
@@ -174,7 +175,7 @@ def _frontiers() -> Iterator[TrendSpec]:
             x="release_date",
             y="peak/launch_price",
             since=since,
-            where={**row, "status": "verified"},
+            where=where,
             qualifiers={"dollars": "nominal"},
             note="plain FP32 of every device with a launch price, in dollars of the day",
             reference=table,

@@ -193,17 +193,15 @@ def market_prices() -> _Prices:
     from forecast import tables
 
     names = PRICES_TABLE, "datasets/compute-prices", ACCELERATORS_TABLE
-    read = tuple(tables.to_columns(name) for name in names)
-    key = tuple(table.column(name).tobytes() for table in read for name in _KEY_COLUMNS if name in table)
+    key = tuple(str(tables.look(name).attrs["hash"]) for name in names)
     if key not in _cache:
         _cache.clear()
-        _cache[key] = _read_prices(*read)
+        _cache[key] = _read_prices(*(tables.to_columns(name) for name in names))
     return _cache[key]
 
 
-#: The prices that were read last, by the columns that tell them apart.
-_cache: dict[tuple[bytes, ...], _Prices] = {}
-_KEY_COLUMNS = ("device", "condition", "channel", "date", "price", "purchase", "release_date", "peak", "launch_price")
+#: The prices that were read last, by the hashes of the tables as they stood.
+_cache: dict[tuple[str, ...], _Prices] = {}
 
 
 def _read_prices(own: Columns, others: Columns, devices: Columns) -> _Prices:
@@ -274,7 +272,11 @@ def device_price(device: str, date: float, *, as_of: float | None = None, used: 
     >>> device_price("geforce-rtx-3090", 2026.75).estimated
     False
     """
-    [mean], [sd], estimated = _log_prices(market_prices(), device, np.array([date]), as_of, used=used)
+    return _price(market_prices(), device, date, as_of, used=used)
+
+
+def _price(prices: _Prices, device: str, date: float, as_of: float | None, *, used: bool = True) -> DevicePrice:
+    [mean], [sd], estimated = _log_prices(prices, device, np.array([date]), as_of, used=used)
     low, price, high = np.exp(mean + sd * np.array([-1.645, 0.0, 1.645]))
     return DevicePrice(float(price), float(low), float(high), estimated)
 
@@ -331,7 +333,7 @@ class _FittedPrice(FittedModel):
 
     def describe(self) -> Description:
         date = self.as_of or float(self.prices.quotes.time.max())
-        price = device_price(self.model.device, date, as_of=self.as_of)
+        price = _price(self.prices, self.model.device, date, self.as_of)
         how = "an estimate from what it is: nobody quotes it" if price.estimated else "its quotes, carried forward"
         return Description(
             summary=f"{price.price:,.0f} USD [90 %: {price.low:,.0f}, {price.high:,.0f}] in {date:.1f}, {how}",

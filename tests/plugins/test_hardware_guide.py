@@ -12,7 +12,8 @@ import forecast_datasets
 from forecast import tables
 from forecast.errors import ForecastError, UnknownNameError, UsageError
 from forecast.report.headline import Labels, opening_sentence
-from forecast.tables import read
+from forecast.tables import editions, read
+from forecast.tables.schema import descriptor
 from forecast_hardware import prices
 from tests.toolkit import command
 
@@ -258,3 +259,20 @@ def test_as_of_the_essays_day_nothing_later_counts_and_the_three_charts_are_ther
     [row] = [each for each in run.answers["best"].table if each.choices["use"] == "training-16bit"]
     first = {each.name for each in row.first_tier}
     assert {"geforce-rtx-4090", "radeon-rx-7900-xtx"} <= first  # the first two of the essay's chart, recomputed
+
+
+def test_prices_are_those_of_the_tables_as_they_stand(tmp_path):
+    package = descriptor.read_descriptor(tables.descriptor_of("datasets/accelerators"))
+    own = next(each for each in package.resources if each.name == "accelerators")
+    rows = (package.folder / own.path).read_text(encoding="utf-8").splitlines()
+    (tmp_path / "same.csv").write_text("\n".join(rows), encoding="utf-8")
+    wider = [re.sub(r"^(radeon-vii,.*,2019-02-07,released,,,7,1\.323e10,331,,)16,", r"\g<1>48,", row) for row in rows]
+    assert wider != rows
+    (tmp_path / "wider.csv").write_text("\n".join(wider), encoding="utf-8")
+    found = {}
+    for name in ("same", "wider"):  # the memory of one device alone differs
+        edition = editions.try_file(package, str(tmp_path / f"{name}.csv"), "accelerators", where="test")
+        with editions.use_editions({package.file: edition}):
+            found[name] = prices.device_price("radeon-vii", 2026.75).price
+    assert found["same"] == pytest.approx(prices.device_price("radeon-vii", 2026.75).price, rel=1e-12)
+    assert found["wider"] > found["same"]

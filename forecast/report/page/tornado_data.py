@@ -67,11 +67,11 @@ def tornado_data(run: Projection, worlds: EncodedDraws) -> dict[str, Any]:
     measure, short = _measure(answer.kind, whole), brief(run)
     values, counts = told.values[: worlds.count], None if weights is None else weights.values[: worlds.count]
     rows: list[dict[str, Any]] = []
+    words = Labels(run)
     for names, label, of, share in _explained_shares(run, answer, told, worlds, short):
         if names[0] in run.choices:
             parts = [
-                (answer.over({**answer.default, names[0]: value}), Labels(run)(value))
-                for value in answer.values(names[0])
+                (answer.over({**answer.default, names[0]: value}), words(value)) for value in answer.values(names[0])
             ]
             few = True
         else:
@@ -79,7 +79,6 @@ def tornado_data(run: Projection, worlds: EncodedDraws) -> dict[str, Any]:
             if not own:
                 continue
             few = worlds.inputs[own].has_few_values
-            words = Labels(run)
             parts = [
                 (answer.of_worlds(values[at], None if counts is None else counts[at]), words.member(called))
                 for at, called in _low_and_high_draws(worlds, own)

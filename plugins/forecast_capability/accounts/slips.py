@@ -23,8 +23,6 @@ class DueStep:
     Parameters
     ----------
     site : str
-    power : float
-        Planned, MW.
     late : float
         Years from the planned day to that on which the site had the power, or to the later edition's.
     done : bool
@@ -32,7 +30,6 @@ class DueStep:
     """
 
     site: str
-    power: float
     late: float
     done: bool
 
@@ -91,7 +88,7 @@ def due_steps() -> list[DueStep]:
         there = days[power >= planned[0]]
         until = float(there[0]) if len(there) else EDITION_DAYS[1]
         late = max(until - float(due[0]), 0.0)
-        steps.append(DueStep(site=site, power=float(planned[0]), late=late, done=bool(len(there))))
+        steps.append(DueStep(site=site, late=late, done=bool(len(there))))
     return steps
 
 
