@@ -31,6 +31,9 @@ MAX_LOG_FACTOR = 600.0
 #: are so uneven, by the standard deviation of their distances over the mean: else a yearly total would be one.
 MIN_RECORD_DATES, MIN_REPEATS_SHARE, MIN_UNEVENNESS = 5, 0.1, 0.35
 
+#: Paths are drawn at even dates for so many years after the last one, and then at dates ever further apart, by this.
+_EVEN, _WIDER = 20.0, 1.05
+
 
 def record_sign(time: Array, value: Array) -> int:
     """Return 1 for a series that keeps its best so far, -1 where lower is better, and 0 for any other.
@@ -126,7 +129,8 @@ class Anchored(_FrontierShape):
         the record stands until the level meets it; only one ahead is moved back, since no row has been there.
     gap : float
         The years between two dates at which its paths are drawn after the last one; between them they are straight in
-        logs, so that they are the same at whatever dates they are looked at. 0: at the dates that are asked for.
+        logs, so that they are the same at whatever dates they are looked at. From 20 years on each is a twentieth longer
+        than the one before. 0: at the dates that are asked for.
 
     Examples
     --------
@@ -153,10 +157,11 @@ class Anchored(_FrontierShape):
         ahead = (time - self.time[-1]) / self.gap if self.gap else np.zeros(0)
         if (ahead > 0).any():
             n_seen, last = int((ahead <= 0).sum()), self.time[-1]
-            dates = np.concatenate([time[:n_seen], last + self.gap * np.arange(np.ceil(ahead[-1]) + 2)])
-            paths = self._sampled(dates, streams)
+            knots = _knots(ahead[-1], _EVEN / self.gap)
+            paths = self._sampled(np.concatenate([time[:n_seen], last + self.gap * knots]), streams)
             gained = np.log(paths[n_seen:] / self.record[-1])  # of a record that stands nothing, without rounding
-            low, share = ahead[n_seen:].astype(int), (ahead[n_seen:] % 1)[:, None]
+            low = np.searchsorted(knots, ahead[n_seen:], side="right") - 1
+            share = ((ahead[n_seen:] - knots[low]) / (knots[low + 1] - knots[low]))[:, None]
             between = np.minimum(gained[low] + share * (gained[low + 1] - gained[low]), gained[low + 1])
             return np.concatenate([paths[:n_seen], self.record[-1] * np.exp(between)])
         return self._sampled(time, streams)
@@ -264,6 +269,17 @@ def frontier(
         # of a line the distance dies away by itself, and what its level was now tells little of where it goes
         made = replace(made, can_wait=of_records and not np.any(made.forgets), gap=row_gap(dates))
     return made or Raised(shape=shape, time=dates, record=record)
+
+
+def _knots(reach: float, even: float) -> Array:
+    """Return the steps at which paths are drawn, from 0 to beyond `reach`: whole ones up to `even`, then wider ones."""
+    import numpy as np
+
+    whole = np.arange(np.ceil(min(reach, even)) + 2)
+    if reach <= even:
+        return whole
+    n = np.ceil(np.log1p((reach - even) * (1 - 1 / _WIDER)) / np.log(_WIDER)) + 1
+    return np.concatenate([whole, whole[-1] + np.cumsum(_WIDER ** np.arange(1, n + 1))])
 
 
 def _safe_log(path: Array) -> Array:
