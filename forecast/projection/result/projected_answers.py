@@ -291,7 +291,7 @@ class ProjectedAnswer:
 
     def _pool_draws(self, chosen: Mapping[str, str]) -> tuple[Array, Array | None]:
         weights, rivals = self.run.weights, [d for d in self.rivals if d not in chosen]
-        own = self.run.pooled(self.worlds.sel(dict(chosen)), rivals)
+        own = self.run.pooled(self.worlds.sel(dict(chosen)) if chosen else self.worlds, rivals)
         counts = None
         if weights is not None:
             given = {d: v for d, v in chosen.items() if d in weights.dims}
@@ -340,14 +340,17 @@ class DateAnswer(ProjectedAnswer):
 
         Under values of choices that have no answer it is NaN; (draw, choices).
         """
-        dates = self._data[f"{self.name}_date"]
-        years = np.where(np.isnat(dates.values), np.inf, decimal_year(dates.values))
-        answered = self._data[f"{self.name}_never"].notnull()
-        return dates.copy(data=years).where(answered).transpose("draw", ...).reset_coords(drop=True)
+        data, name = self._data, f"{self.name}_date"
+        dates = data.variables[name]  # without the coordinates, which xarray would align in each step
+        years = dates.copy(data=np.where(np.isnat(dates.values), np.inf, decimal_year(dates.values)))
+        years = years.where(data.variables[f"{self.name}_never"].notnull()).transpose("draw", ...)
+        return xr.DataArray(years, {d: data.variables[d] for d in years.dims if d in data.variables}, name=name)
 
     @cached_property
     def worlds(self) -> xr.DataArray:
         """The date in every stored world as a decimal year: +inf where never, NaN where it fails; (draw, choices)."""
+        if f"{self.name}_failing" not in self._data.variables:
+            return self.unmasked
         return self.unmasked.where(~self.failing).transpose("draw", ...)
 
     def _distribution(self, chosen: dict[str, str]) -> AnswerDistribution | None:

@@ -338,6 +338,15 @@ class Projection(HtmlText):
         return values.isel(places).drop_vars([c for c in places if c in values.coords]) if places else values
 
     @cached_property
+    def regimes(self) -> dict[str, tuple[NDArray[np.int64], NDArray[np.str_]]]:
+        """Which value each regime that no choice changes has in every stored world, by its place, and its values."""
+        return {
+            str(name): (each.values[0].astype(int), np.array(each.attrs["flag_meanings"].split()))  # alike at all steps
+            for name, each in self.worlds.variables.items()
+            if each.attrs.get("kind") == "regime" and each.dims == ("time", "draw")
+        }
+
+    @cached_property
     def levers(self) -> tuple[Lever, ...]:
         """What a reader should be able to move, in the order in which the scenario offers it."""
         return tuple(map(Lever.of, self._attribute("levers", ())))

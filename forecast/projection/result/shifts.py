@@ -90,23 +90,21 @@ def _deciding_regime(
 ) -> dict[str, Any]:
     """Return the regime that decides how far these worlds move, if one does, with the quantiles under its values."""
     ranks, best, best_share, labels = answer_ranks(shifts, counts), "", _MIN_REGIME_SHARE, np.array([])
-    for name, each in run.worlds.variables.items():
-        if each.attrs.get("kind") == "regime" and each.dims == ("time", "draw") and name not in changed.settings.set:
-            codes = each.values[0][known].astype(int)  # it is the same at all steps
-            share = _explained_share(ranks, codes, counts)
-            if share >= best_share:
-                best, best_share, labels = str(name), share, np.array(each.attrs["flag_meanings"].split())[codes]
+    if ranks.min() == ranks.max():  # all move alike; their variance may be a rounding error
+        return {}
+    variance, effective = weighted_variance(ranks, counts), float(effective_sample_size(counts / counts.sum()))
+    for name, (every, meanings) in run.regimes.items():
+        if name in changed.settings.set:
+            continue
+        codes = every[known]
+        weights = np.bincount(codes, weights=counts)
+        means = np.bincount(codes, weights=counts * ranks) / np.where(weights > 0, weights, 1.0)
+        # the share that lies between its values, less what chance alone would give
+        chance = (np.count_nonzero(weights) - 1) / effective
+        share = weighted_variance(means[codes], counts) / variance - chance
+        if share >= best_share:
+            best, best_share, labels = name, share, meanings[codes]
     masks = [(value, labels == value) for value in dict.fromkeys(labels.tolist())]
     masks.sort(key=lambda each: -counts[each[1]].sum())
     values = {value: _quantiles_of(shifts[mask], counts[mask]) for value, mask in masks[:_MAX_REGIME_VALUES]}
     return {"by": {"regime": best, "values": values}} if best else {}
-
-
-def _explained_share(ranks: Array, codes: NDArray[np.int_], counts: Array) -> float:
-    """Return the share of the variance that lies between the values of a regime, less what chance alone would give."""
-    weights = np.bincount(codes, weights=counts)
-    means = np.bincount(codes, weights=counts * ranks) / np.where(weights > 0, weights, 1.0)
-    chance = (np.count_nonzero(weights) - 1) / float(effective_sample_size(counts / counts.sum()))
-    # ranks that are all alike may have a variance of a rounding error
-    alike = ranks.min() == ranks.max()
-    return 0.0 if alike else weighted_variance(means[codes], counts) / weighted_variance(ranks, counts) - chance
