@@ -119,8 +119,16 @@ DATED = {
         "bounded": {"expression": "10*old", "limit": "new"},
         "mixed": {"expression": "where(by == 'a', old, new)"},
         "reads": {"expression": "new + 1"},
+        "row": {
+            "table": "datasets/benchmark-difficulty",
+            "column": "slope",
+            "where": {"benchmark": "osworld-2.0"},
+            "published": "2025-03-01",
+        },
     },
-    "questions": {f"{name}_then": {"value": name, "dates": [2030]} for name in ("young", "bounded", "mixed", "reads")},
+    "questions": {
+        f"{name}_then": {"value": name, "dates": [2030]} for name in ("young", "bounded", "mixed", "reads", "row")
+    },
 }
 
 
@@ -135,10 +143,11 @@ def test_a_number_that_was_published_later_takes_its_older_figure_or_is_left_out
     assert (then.worlds["by"] == 0).all()
     np.testing.assert_array_equal(then.worlds["mixed"].values[0], then.worlds["old"].values[0])
     assert list(then.answers) == ["young_then", "bounded_then", "mixed_then"]
+    assert "row_then" in now.answers
     said = [text for text in map(str, then.warnings) if "published later" in text]
     assert said == [
         "as of 2024-01-01: numbers that were published later, of which older ones stand or none: by (2024-06-01), "
-        "new (2025-03-01), young (2025-03-01)"
+        "new (2025-03-01), row (2025-03-01), young (2025-03-01)"
     ]
     assert not [text for text in map(str, now.warnings) if "published" in text]
     later = forecast.project(DATED, draws=256, as_of=2025.5)

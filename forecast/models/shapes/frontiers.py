@@ -129,7 +129,7 @@ class Anchored(_FrontierShape):
         the record stands until the level meets it; only one ahead is moved back, since no row has been there.
     gap : float
         The years between two dates at which its paths are drawn after the last one; between them they are straight in
-        logs, so that they are the same at whatever dates they are looked at. From 20 years on each is a twentieth longer
+        logs, so that they are the same at whatever dates they are looked at. Beyond 20 years each is a twentieth longer
         than the one before. 0: at the dates that are asked for.
 
     Examples

@@ -69,6 +69,8 @@ class TableValue(QuantityKind):
         Instead of what the table's columns state.
     reading : mapping of str to str
         How a file is read where it does not tell: ``decimal``, ``dates``, ``missing``, ``reader``.
+    published : str
+        When the figure was published: as of a date before it there is none.
     """
 
     KIND, IDENTIFYING_KEYS, FORM = "table", ("table",), "a table"
@@ -84,6 +86,7 @@ class TableValue(QuantityKind):
     absent: str = ""
     qualifiers: Mapping[str, str] = field(default_factory=dict)
     reading: Mapping[str, str] = field(default_factory=dict, repr=False)
+    published: str = ""
 
     @property
     def dated(self) -> bool:
@@ -138,6 +141,7 @@ class TableValue(QuantityKind):
             absent=reader.text(record, "absent", key, default=""),
             qualifiers=reader.qualifiers(record, key),
             reading=reader.reading(record, key, ("decimal", "dates", "missing", "reader")),
+            published=reader.published(record, key),
         )
 
     def node(self, scenario: Scenario, name: str, tables: Tables) -> Node:
@@ -170,7 +174,8 @@ class TableValue(QuantityKind):
         """Return the figure of this combination."""
         if node.own_values(combination) not in node.figures:
             return plan.add("absent", (), self.absent, of=node.name)
-        return plan.add("constant", (), node.figures[node.own_values(combination)], of=node.name)
+        figure = plan.known(node.name, self.published, node.figures[node.own_values(combination)], None)
+        return plan.add("constant", (), figure, of=node.name)
 
     def described(self) -> str:
         """Return it without the folder of a table."""

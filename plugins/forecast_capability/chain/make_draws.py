@@ -51,7 +51,8 @@ def n_draws(form: Form) -> int:
 
 def made_from(rows: Rows, forms: Sequence[Form]) -> dict[str, object]:
     """Return what a table of draws depends on: rows, priors, dates, and how it was sampled."""
-    stated = [[form.name, form.numbers, n_draws(form)] for form in forms]
+    now = {form: [number[:3] for number in form.numbers] for form in forms}  # not what is wider as of an earlier date
+    stated = [[form.name, now[form], n_draws(form)] for form in forms]
     priors = json.dumps([stated, LEVEL_PRIORS, TANGENT, BREAK, NOW, FIRST_INDEX_YEAR])
     return {
         "rows": rows.hash,

@@ -7,7 +7,7 @@ somebody adds, a form is drawn anew when a world has it, in a second or two, and
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -199,7 +199,9 @@ def columns(rows: Rows, form: Form, *, now: float, draws: int, worth_of: float, 
     return Worlds(form=form, columns=made)
 
 
-def columns_alone(rows: Rows, *, now: float, draws: int, worth_of: float, seed: int = 0) -> Worlds:
+def columns_alone(
+    rows: Rows, form: Form = ALONE_FORM, *, now: float, draws: int, worth_of: float, seed: int = 0
+) -> Worlds:
     """Draw `ALONE`, ordered by the slope, from rows of the index alone.
 
     Likelihood and priors are those of the chain. Without a run, a horizon or disclosed compute they tell nothing of
@@ -207,10 +209,10 @@ def columns_alone(rows: Rows, *, now: float, draws: int, worth_of: float, seed: 
 
     Parameters
     ----------
-    rows, now, draws, worth_of, seed
-        See `columns`.
+    rows, form, now, draws, worth_of, seed
+        See `columns`; of its rivals the form has none.
     """
-    of = columns(rows, ALONE_FORM, now=now, draws=draws, worth_of=worth_of, seed=seed).columns
+    of = columns(rows, form, now=now, draws=draws, worth_of=worth_of, seed=seed).columns
     points = of["points"]
     found = {
         "so_far": points * (of["growth"] + of["pace"]),
@@ -221,7 +223,7 @@ def columns_alone(rows: Rows, *, now: float, draws: int, worth_of: float, seed: 
         "frontier_scatter": of["frontier_scatter"],
     }
     order = np.argsort(found["slope"], kind="stable")
-    return Worlds(form=ALONE_FORM, columns={name: found[name][order] for name in ALONE})
+    return Worlds(form=form, columns={name: found[name][order] for name in ALONE})
 
 
 def estimates(as_of: float | None = None, *, alone: bool = False) -> Estimates:
@@ -257,9 +259,9 @@ def _drawn(what: _From) -> Worlds:
     shipped = json.loads((DRAWS_FOLDER / name / "made-from.json").read_text("utf-8"))
     if abs(what.now - NOW) < WORLD_DATE_ATOL_YEARS and shipped["rows"] == what.hash:
         return Worlds(form=what.form, columns=_shipped(name)[what.form.name])
-    if name == "chain-alone":
-        return columns_alone(what.rows, now=what.now, draws=N_WORLDS, worth_of=WORTH)
-    return columns(what.rows, what.form, now=what.now, draws=N_WORLDS, worth_of=WORTH)
+    form = replace(what.form, known=what.now)
+    draw = columns_alone if name == "chain-alone" else columns
+    return draw(what.rows, form, now=what.now, draws=N_WORLDS, worth_of=WORTH)
 
 
 @lru_cache(maxsize=2)

@@ -462,6 +462,18 @@ def test_as_of_an_earlier_date_the_chain_is_estimated_anew():
 
 
 @pytest.mark.slow
+def test_as_of_an_earlier_date_priors_that_were_set_in_sight_of_the_rows_are_wider():
+    then = replace(BENT, known=2024.0)
+    wider = {early.name: early.spread for early, late in zip(then.numbers, BENT.numbers, strict=True) if early != late}
+    assert wider == {"points": 1.0, "doublings": 1.2}
+    assert then.level("algorithms_slope") == (0.4, 0.5)
+    assert replace(BENT, known=2024.5).level("algorithms_slope") == BENT.level("algorithms_slope")
+    # few rows were there: what the prior says is seen in the draws
+    few = estimates(2023.5)
+    early, late = (columns(few.rows, form, now=2023.5, draws=200, worth_of=120.0) for form in (then, BENT))
+    assert np.log(early.columns["points"]).std() > np.log(late.columns["points"]).std()
+
+
 def test_before_any_model_had_an_index_the_chain_still_has_runs():
     part = {
         "start": 2026.75,
