@@ -261,22 +261,22 @@ def distribution(record: Mapping[str, Any], *, where: str = "distribution") -> D
     if len(stated) == 1 and named:
         if family is not None:
             raise ScenarioError(f"{where}.family: '{named[0]}' is one already")
-        made = _from_family(named[0], stated[named[0]], record.get("width"), where)
+        result = _from_family(named[0], stated[named[0]], record.get("width"), where)
     elif set(stated) == {"ppf"} and callable(getattr(stated["ppf"], "ppf", None)):  # what only Python holds
-        made = _from_quantile_function(stated["ppf"], where)
+        result = _from_quantile_function(stated["ppf"], where)
     elif set(stated) == {"quantiles"}:
-        made = _through(_parse_probabilities(stated["quantiles"], where), family, where)
+        result = _through(_parse_probabilities(stated["quantiles"], where), family, where)
     else:
         numbers = {k: _finite(v, f"{where}.{printable(k, 40)}") for k, v in stated.items() if k not in _FAMILY_FORMS}
         if set(stated) == {"value"}:
-            made = Distribution("fixed", ((0.5, numbers["value"]),))
+            result = Distribution("fixed", ((0.5, numbers["value"]),))
         elif {"low", "high"} <= set(stated) <= {"low", "mode", "high"}:
-            made = _range_distribution(numbers, family, where)
+            result = _range_distribution(numbers, family, where)
         elif stated and all(_QUANTILE_PATTERN.fullmatch(k) for k in stated):
-            made = _through({int(k[1:]) / 100: v for k, v in numbers.items()}, family, where)
+            result = _through({int(k[1:]) / 100: v for k, v in numbers.items()}, family, where)
         else:
             raise ScenarioError(f"{where}: expected {_DISTRIBUTION_FORMS}")
-    return _truncate(made, record["truncate"], where) if "truncate" in record else made
+    return _truncate(result, record["truncate"], where) if "truncate" in record else result
 
 
 _FAMILY_FORMS = (*FAMILIES, "quantiles")

@@ -19,7 +19,7 @@ __all__ = ["MAX_BYTES", "HtmlText", "inline_image", "page", "to_html"]
 #: Most bytes of a page: a notebook keeps every output.
 MAX_BYTES = 30_000
 #: Most characters of an object's text.
-_MAX_CHARACTERS = 2000
+_MAX_REPR_CHARACTERS = 2000
 #: Most bytes of a figure, encoded as it is in the page.
 _MAX_IMAGE_BYTES = 20_000
 #: Dots per inch that are tried until a figure has no more bytes than that.
@@ -32,7 +32,7 @@ _MAX_TABLE_ROWS, _MAX_CELL = 12, 80
 @functools.singledispatch
 def to_html(result: object) -> str:
     """Return an object as HTML: its text as code, unless a room above registered a page for its class."""
-    return f"<code>{_escape(repr(result), _MAX_CHARACTERS)}</code>"
+    return f"<code>{_escape(repr(result), _MAX_REPR_CHARACTERS)}</code>"
 
 
 class HtmlText:

@@ -29,8 +29,8 @@ def is_masked_array(values: Any) -> TypeGuard[Any]:
     >>> is_masked_array(np.ma.masked_array([1.0])), is_masked_array(np.array([1.0])), is_masked_array("text")
     (True, False, False)
     """
-    made = sys.modules.get("numpy.ma")
-    return made is not None and isinstance(values, made.MaskedArray)
+    result = sys.modules.get("numpy.ma")
+    return result is not None and isinstance(values, result.MaskedArray)
 
 
 def is_masked_value(value: object) -> bool:
@@ -42,5 +42,5 @@ def is_masked_value(value: object) -> bool:
     >>> is_masked_value(np.ma.masked), is_masked_value(0.0)
     (True, False)
     """
-    made = sys.modules.get("numpy.ma")
-    return made is not None and value is made.masked
+    result = sys.modules.get("numpy.ma")
+    return result is not None and value is result.masked

@@ -88,10 +88,10 @@ def split(text: str, width: int, *, hanging: int = 0) -> list[str]:
     ['a law of', 'two', 'variables']
     """
     kept = _SIGNS.sub(lambda sign: sign[0].replace(" ", "\u00a0"), text)
-    made = textwrap.wrap(
+    result = textwrap.wrap(
         kept, width, subsequent_indent=" " * hanging, break_long_words=False, break_on_hyphens=False
     )  # fmt: skip
-    return [line.replace("\u00a0", " ") for line in made] or [""]
+    return [line.replace("\u00a0", " ") for line in result] or [""]
 
 
 def column_widths(columns: Sequence[Sequence[str]], room: int) -> list[int] | None:

@@ -71,12 +71,12 @@ class _FittedShapeTrial:
 
 def _fit_trial_series(record: Record) -> _FittedShapeTrial:
     """Fit an exponential with noise from 2000 to 2020; a shape may refuse twenty points as too few."""
-    made = shape(record.full_name)
+    result = shape(record.full_name)
     for points in SERIES_LENGTHS:
         time = 2000.0 + np.arange(points) * 20 / points
         value = 2.0 ** (time - 2000) * np.exp(0.05 * np.random.default_rng(0).standard_normal(points))
         try:
-            return _FittedShapeTrial(record, made, time, value)
+            return _FittedShapeTrial(record, result, time, value)
         except FitError:
             if points == SERIES_LENGTHS[-1]:
                 raise

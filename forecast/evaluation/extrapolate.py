@@ -360,8 +360,8 @@ def forecast_quantiles(x: Any, y: Any, to: Array, shares: Array) -> Array:
     """Return quantiles of an observation of a curve beyond its data, (to, share), as `extrapolate` would say them."""
     places, values, _ = _prepare_points(np.asarray(x, dtype=float), y, ("x", "y"), False)
     goal, which = _goal(to, places, "x", False)
-    made = forecast_curve(places, values, goal)
-    return np.stack([np.exp(made.quantile(share)) for share in shares], axis=1)[which]
+    result = forecast_curve(places, values, goal)
+    return np.stack([np.exp(result.quantile(share)) for share in shares], axis=1)[which]
 
 
 def _median_and_interval(forecast: CurveForecast, level: float) -> tuple[Array, Array, Array]:
@@ -371,19 +371,19 @@ def _median_and_interval(forecast: CurveForecast, level: float) -> tuple[Array, 
 
 
 def _along_numbers(x: Array, y: Array, to: Array, level: float, names: tuple[str, str]) -> Extrapolation:
-    made = forecast_curve(x, y, to)
-    median, lower, upper = _median_and_interval(made, level)
+    result = forecast_curve(x, y, to)
+    median, lower, upper = _median_and_interval(result, level)
     laws: list[dict[str, Any]] = [
-        {"name": name, "weight": weight, "says": float(np.exp(made.says[name]))}
-        for name, weight in made.weights.items()
-        if name in made.says
+        {"name": name, "weight": weight, "says": float(np.exp(result.says[name]))}
+        for name, weight in result.weights.items()
+        if name in result.says
     ]
     laws.sort(key=lambda row: -row["weight"])
     decades = float(np.log10(to[-1] / x[-1]))
     return Extrapolation(
         x=x, y=y, to=to, median=median, lower=lower, upper=upper, level=level, laws=tuple(laws), beyond=decades,
         names=names, rises=is_rising(x, y),
-        warnings=tuple(f"extrapolate: {note}" for note in _distance_warnings(made, x, y, decades)),
+        warnings=tuple(f"extrapolate: {note}" for note in _distance_warnings(result, x, y, decades)),
     )  # fmt: skip
 
 

@@ -220,13 +220,13 @@ def compare_with_pool(fit: Fit, to: float) -> dict[str, float] | None:
 def _with_variables(columns: Columns, laws: Sequence[Law], lets: Mapping[str, str]) -> Columns:
     """Return the columns with the variables that formulas say, read, so that other processes can be handed them."""
     everywhere = {variable for each in laws for variable in each.variables}
-    made = {}
+    result = {}
     for variable, text in lets.items():
         if variable not in everywhere:
             raise UnknownNameError("variable", variable, everywhere, where="backtest: let")
         where = f"backtest: let '{printable(variable, 60)}'"
-        made[variable] = columns[text] if text in columns else _compute(text, columns, where)
-    return columns.replaced(made, {name: columns.units.get(lets[name], "") for name in made}).read_whole()
+        result[variable] = columns[text] if text in columns else _compute(text, columns, where)
+    return columns.replaced(result, {name: columns.units.get(lets[name], "") for name in result}).read_whole()
 
 
 def _by_scale(place: Array, most_origins: int, most_targets: int, name: str) -> Any:

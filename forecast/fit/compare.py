@@ -360,7 +360,7 @@ def comparison_of(tree: xr.DataTree, path: str | os.PathLike[str]) -> tuple[list
 
 _BY_NAME = MappingSchema(TEXT)
 #: What a saved comparison holds of each law, and what it is about.
-_ROW = RefinedSchema(
+_LAW_ROW = RefinedSchema(
     ObjectSchema(
         {"law": TEXT, "parameters": COUNT},
         {
@@ -383,7 +383,7 @@ _ABOUT = ObjectSchema(
         "origins": ValueSchema("those of this version", lambda value: value == list(ORIGIN_SHARES)),
         "seed": COUNT,
         "data": _BY_NAME,
-        "laws": ListSchema(_ROW, 1, 10_000),
+        "laws": ListSchema(_LAW_ROW, 1, 10_000),
     },
     {"read": TEXT},
 )

@@ -54,23 +54,23 @@ def fit_one(
     FitError
         If the law cannot be computed from any start.
     """
-    made: Solutions | None = None
+    result: Solutions | None = None
     if not (
         setting.law.levels or observations.sigma_x or observations.y.size > MAX_UNBLOCKED_POINTS
     ):  # the search goes over so many piece by piece
-        made = _converged_in_batch(setting, observations, problem, start)
-    if made is None:
-        made = _by_search(setting, observations, problem, start, seed)
+        result = _converged_in_batch(setting, observations, problem, start)
+    if result is None:
+        result = _by_search(setting, observations, problem, start, seed)
     # what is known was computed from the very arrays that the solution keeps
-    vague = bool(made.known.unidentified)
-    agree, total = int(made.starts[0, 0]), int(made.starts[1, 0])
-    exact = bool(made.value[0] <= made.problem().rounding())
+    vague = bool(result.known.unidentified)
+    agree, total = int(result.starts[0, 0]), int(result.starts[1, 0])
+    exact = bool(result.value[0] <= result.problem().rounding())
     # a curve may come near its points in many ways where these may lie elsewhere: few agreeing starts are no proof
     doubtful = problem.errs_in_x and is_too_few((agree, total))
-    made.converged[:] &= bool(is_optimum(agree, total, vague, exact)) and not doubtful
-    if problem.poles is not None and bool(problem.poles.mask(problem.natural(made.q[:, 0])[:, None])[0]):
-        made.refute(POLE_AMONG_DATA)
-    return made
+    result.converged[:] &= bool(is_optimum(agree, total, vague, exact)) and not doubtful
+    if problem.poles is not None and bool(problem.poles.mask(problem.natural(result.q[:, 0])[:, None])[0]):
+        result.refute(POLE_AMONG_DATA)
+    return result
 
 
 def _converged_in_batch(
@@ -107,23 +107,23 @@ def _by_search(
     tuning = setting.objective.tuning
     is_tuned = tuning not in setting.options and problem.options.get(tuning) is not None
     own = {tuning: np.array([problem.options[tuning]])} if is_tuned else {}
-    made = _single_solution(
+    result = _single_solution(
         setting, observations, problem, own, best.at[:, None], best.settled, starts, start is not None
     )
-    made.judge(pole_remark_of(problem, found))
-    return made
+    result.judge(pole_remark_of(problem, found))
+    return result
 
 
 def _single_solution(
     setting: Setting, observations: Observations, problem: Problem, own: Mapping[str, Array], q: Array,
     settled: bool, starts: NDArray[np.int64], given: bool,
 ) -> Solutions:  # fmt: skip
-    made = Solutions(
+    result = Solutions(
         setting=setting, curves=observations.as_curves(), q=q, settled=np.array([True]),
         converged=np.array([settled]), starts=starts, options=own, given=given,
     )  # fmt: skip
-    made.keep(problem.with_options(**{o: float(v[0]) for o, v in own.items()}))
-    return made
+    result.keep(problem.with_options(**{o: float(v[0]) for o, v in own.items()}))
+    return result
 
 
 def _per_curve_options(target: Target) -> dict[str, Array]:

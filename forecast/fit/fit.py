@@ -81,8 +81,8 @@ class Fit(AnyFit):
     @functools.cached_property
     def objective(self) -> float | None:
         """The plain value: the sum of squares (not halved), or of Huber losses."""
-        made = self.solutions
-        return None if made is None or not made.has_data else float(made.stated[0])
+        result = self.solutions
+        return None if result is None or not result.has_data else float(result.stated[0])
 
     @property
     def delta(self) -> float | None:
@@ -129,8 +129,8 @@ class Fit(AnyFit):
     @functools.cached_property
     def data(self) -> Observations | None:
         """What was fitted."""
-        made = self.solutions
-        return None if made is None or not made.has_data else made.curves.one(0)
+        result = self.solutions
+        return None if result is None or not result.has_data else result.curves.one(0)
 
     @functools.cached_property
     def ranges(self) -> Mapping[str, tuple[float, float]]:

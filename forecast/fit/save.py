@@ -312,10 +312,10 @@ def _read_saved(tree: xr.DataTree, where: str) -> Fit | Fits:
         fit = published_fit(law, PublishedFit(**record["published"]))
         return replace(fit, level=record["level"], remarks=remarks)
     check_record(record, _FITTED, where=where, at=FIT_KIND)
-    made = _build_solutions(law, record, arrays, where)
+    result = _build_solutions(law, record, arrays, where)
     if record["by"] is not None:
-        return Fits(by=record["by"], level=record["level"], solutions=made, remarks=remarks)
-    fit = Fit(law=law, solutions=made, level=record["level"], remarks=remarks)
+        return Fits(by=record["by"], level=record["level"], solutions=result, remarks=remarks)
+    fit = Fit(law=law, solutions=result, level=record["level"], remarks=remarks)
     return fit if record["group"] is None else one_of(fit, record["group"])
 
 

@@ -125,13 +125,13 @@ def _build_ungrouped(name: str | None, arguments: dict[str, Any] | None, at: str
         "bounds": {n: (float(a), float(b)) for n, (a, b) in arguments["bounds"].items()},
     }
     own |= {k: tuple(own[k]) for k in ("linear", "between") if own.get(k) is not None}
-    made = Law(**own)
+    result = Law(**own)
     if registered is None:
         note = f"{printable(name, 80)}: no plugin here brings this law; the saved one is used" if name else ""
-        return made, note if name and "/" in name else ""
-    if _is_same_law(registered, made):
+        return result, note if name and "/" in name else ""
+    if _is_same_law(registered, result):
         return registered, ""
-    return made, f"{printable(name, 80)}: the catalogue's law is another one now; the saved one is used"
+    return result, f"{printable(name, 80)}: the catalogue's law is another one now; the saved one is used"
 
 
 def _is_same_law(registered: Law, other_law: Law) -> bool:
@@ -157,7 +157,7 @@ def _build_grouped(record: Mapping[str, Any], at: str) -> tuple[Law, str]:
         raise ResultError(f"{at}: groups: slots: expected one formula a group, of parameters of the law")
     check_name(by, where=f"{at}: groups")
     read = {p: tuple(parse(text, where=at) for text in each) for p, each in slots.items()}
-    made = law_of_form(plain, by, tuple(labels), read)
-    if record["name"] not in (None, made.name):
-        raise ResultError(f"{at}: name: expected '{printable(made.name, 80)}', got '{printable(record['name'])}'")
-    return made, note
+    result = law_of_form(plain, by, tuple(labels), read)
+    if record["name"] not in (None, result.name):
+        raise ResultError(f"{at}: name: expected '{printable(result.name, 80)}', got '{printable(record['name'])}'")
+    return result, note

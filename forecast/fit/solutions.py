@@ -159,10 +159,10 @@ class Solutions:
         """Return one of the fits as a problem of its own."""
         if b in self._problems:
             return self._problems[b]
-        made = self.setting.problem(self.curves.one(b), {o: float(v[b]) for o, v in self.options.items()})
+        result = self.setting.problem(self.curves.one(b), {o: float(v[b]) for o, v in self.options.items()})
         if self.settled.size == 1:
-            self._problems[b] = made
-        return made
+            self._problems[b] = result
+        return result
 
     def keep(self, problem: Problem) -> None:
         """Keep the problem of a single fit, which was made already."""

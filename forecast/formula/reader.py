@@ -360,8 +360,8 @@ class Reader:
             (Text(text), None) if text is not None else self.node(side, depth + 1)
             for text, side in zip(texts, sides, strict=True)
         ]
-        made = Comparison(op, pairs[0][0], pairs[1][0])
-        return self._value(node, made, (pairs[0][1], pairs[1][1]))
+        result = Comparison(op, pairs[0][0], pairs[1][0])
+        return self._value(node, result, (pairs[0][1], pairs[1][1]))
 
     def _text(self, node: ast.expr) -> str | None:
         """Return the text in quotes that a node is."""
@@ -425,8 +425,8 @@ class Reader:
         lengths = {len(p[0].items) for p in pairs if isinstance(p[0], Sequence)}
         if len(lengths) > 1:
             self.fail(f"{name}() expects lists of one length", self._at(node))
-        made = Call(name, tuple(p[0] for p in pairs))
-        return (made, None) if function.over_time else self._value(node, made, tuple(p[1] for p in pairs))
+        result = Call(name, tuple(p[0] for p in pairs))
+        return (result, None) if function.over_time else self._value(node, result, tuple(p[1] for p in pairs))
 
     def _value(self, node: ast.expr, made: Node, parts: tuple[Any, ...]) -> tuple[Node, Any]:
         """Fold a constant part, so that one out of range is refused before anything exact is computed of it."""

@@ -128,8 +128,8 @@ def _replace_parameters(law: Law, changes: Mapping[str, Formula], renamed: Mappi
         count = list(renamed.values())
         linear = tuple(renamed[n] for n in law._linear if n in renamed and count.count(renamed[n]) == 1)
     requires = {replaced(parse(text), changes).text: what for text, what in law.requires.items()}
-    made = {"bounds": bounds, "linear": linear, "requires": requires, "name": None, "published": (), "title": ""}
-    return type(law)._from_form(form, other_arguments(law) | made)
+    result = {"bounds": bounds, "linear": linear, "requires": requires, "name": None, "published": (), "title": ""}
+    return type(law)._from_form(form, other_arguments(law) | result)
 
 
 def _modified(law: Law, fixed: Mapping[str, float], tie: Sequence[Any]) -> Law:

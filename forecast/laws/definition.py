@@ -126,16 +126,16 @@ class Law(Composable):
     @classmethod
     def _from_form(cls, form: Form, options: Mapping[str, Any]) -> Law:
         """Make a law of a form that was read before; `options` are those of the class."""
-        made = cls.__new__(cls)
-        made.name = options.get("name")
-        made._where = f"law '{printable(made.name, 80)}'" if made.name else "law"
-        made._declare(options["variables"], options["output"], options["unit"])
-        made._form = form
+        result = cls.__new__(cls)
+        result.name = options.get("name")
+        result._where = f"law '{printable(result.name, 80)}'" if result.name else "law"
+        result._declare(options["variables"], options["output"], options["unit"])
+        result._form = form
         given = options.get("linear"), options.get("requires")
-        made._finish(options.get("bounds"), options.get("positive", ()), *given)
-        made.objective, made.published_fits = options["objective"], tuple(options.get("published", ()))
-        made.title, made.reference = options.get("title", ""), options.get("reference", "")
-        return made
+        result._finish(options.get("bounds"), options.get("positive", ()), *given)
+        result.objective, result.published_fits = options["objective"], tuple(options.get("published", ()))
+        result.title, result.reference = options.get("title", ""), options.get("reference", "")
+        return result
 
     def _refuse(self, reason: str) -> None:
         raise FormulaError(f"{self._where}: {reason}")

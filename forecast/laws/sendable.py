@@ -55,12 +55,12 @@ def _load_made(key: str, form: Form, options: Mapping[str, Any]) -> Law:
     from forecast.laws import Law
 
     if key not in _made:
-        made = Law._from_form(form, options)
+        result = Law._from_form(form, options)
         if not key:
-            return made
+            return result
         while len(_made) >= MAX_CACHED_LAWS:
             del _made[next(iter(_made))]
-        _made[key] = made
+        _made[key] = result
     return _made[key]
 
 

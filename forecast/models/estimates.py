@@ -45,7 +45,7 @@ class _Estimate(Unfitted):
 
         input_units = {n: need.unit for n, need in self.inputs.items() if isinstance(need, Input)}
         tree = formula.parse(self.expression, where=self.name)
-        value = units.evaluate(tree, inputs, input_units, target=self.unit, where=self.name)
+        value = units.value_of(tree, inputs, input_units, target=self.unit, where=self.name)
         return np.broadcast_to(value, (len(time), streams.draws))
 
     def describe(self) -> Description:

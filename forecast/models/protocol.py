@@ -196,7 +196,7 @@ class Model(abc.ABC):
     keeps : {"", "frontier", "positive"}
         What its draws keep.
     bounds : Bounds
-        What is stated of its scale, in `unit`.
+        Its declared scale, in `unit`.
     at_most : float or None
         Their upper bound, in `unit`.
     """
@@ -359,7 +359,7 @@ class FittedShape(abc.ABC):
         return None
 
     def as_record(self, time: Array, record: Array) -> FittedShape | None:
-        """Return the shape as what is known of rows that keep their best so far; by default as `anchored`.
+        """Return the shape of rows that keep their best so far; by default as `anchored`.
 
         A shape that knows more of records, such as how long they stand, says it here.
         """

@@ -1,4 +1,4 @@
-"""On which scale a quantity is straight: what is declared says it, then its table, unit or name; never values alone."""
+"""On which scale a quantity is straight: its declaration says it, then its table, unit or name; never values alone."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ _LINEAR_PATTERN = _words(r"elo|rating|ratings|eci|temperature|temp|logit|logits|
 
 @dataclass(frozen=True, kw_only=True)
 class Bounds:
-    """What is stated of a scale; empty where nothing is.
+    """The declaration of a scale; empty where there is none.
 
     Parameters
     ----------
     scale : {"", "level", "share", "percent", "linear", "signed", "count"}
     floor, ceiling : float, optional
-        What a quantity never reaches, in its unit: a score at chance, the whole of a share.
+        The bounds that a quantity never reaches, in its unit: a score at chance, the whole of a share.
     """
 
     scale: str = ""
@@ -86,7 +86,7 @@ class Bounds:
         return self
 
     def converted(self, source: str, target: str, *, where: str) -> Bounds:
-        """Return them in another unit; what is percent in one unit is a share in the other."""
+        """Return them in another unit; a percent in one unit is a share in the other."""
         if not self or source == target:
             return self
         ends = {
@@ -100,7 +100,7 @@ class Bounds:
 
     @property
     def plain(self) -> dict[str, str | float]:
-        """What is stated, as plain data."""
+        """The declaration as plain data."""
         stated = {"scale": self.scale or None, "floor": self.floor, "ceiling": self.ceiling}
         return {name: value for name, value in stated.items() if value is not None}
 
@@ -122,16 +122,16 @@ class Scale:
     floor, ceiling : float
         Ends of a level or a share, in the quantity's unit.
     centre, size : float
-        What is subtracted from a value, and what it is divided by, on the other scales.
+        The middle and the width by which a value is shifted and divided, on the other scales.
     record : {0, 1, -1}
         Of a series that keeps its best so far, whether higher or lower is better; turned round, the latter is a running
         maximum all the same.
     why : str
         What decided.
     doubt : str
-        What a reader may state instead, where nothing decided.
+        The option that a reader may state instead, where nothing decided.
     notes : tuple of str
-        What was done with values at an end.
+        A note on values that lay at an end.
 
     Examples
     --------
@@ -152,7 +152,7 @@ class Scale:
 
     @property
     def is_plain(self) -> bool:
-        """Whether its values are what a shape in logs takes as they are."""
+        """Whether a shape in logs takes its values as they are."""
         return self.kind == "level" and self.floor == 0 and self.ceiling == math.inf and self.record >= 0
 
     def converted(self, source: str, target: str, *, where: str) -> Scale:
@@ -172,7 +172,7 @@ class Scale:
 
     @property
     def line(self) -> str:
-        """What the scale is, in one line: ``share, ends at 100 %``."""
+        """The scale in one line: ``share, ends at 100 %``."""
         if self.kind in ("share", "percent"):
             whole = "100 %" if self.ceiling in (1.0, 100.0) else f"{self.ceiling:g}"
             text = f"{'share' if self.floor == 0 else f'share from {self.floor:g} on'}, ends at {whole}"
@@ -289,7 +289,7 @@ def find_scale(
 ) -> Scale:
     """Say on which scale a series is straight.
 
-    What is declared wins, then the smallest and largest value that its table states, then its unit, then its name. A
+    A declaration wins, then the smallest and largest value that its table states, then its unit, then its name. A
     price that falls below 1 lies in 0 to 1 too: values alone never make a share, and can only forbid one.
 
     Parameters

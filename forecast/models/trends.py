@@ -402,14 +402,14 @@ def trend(
         On which the series is straight: in logs, on the logit (of 0 to 1, of 0 to 100), as it is, or in arcsinh. By
         default its table, its unit or its name says it.
     floor, ceiling : float, optional
-        What it never reaches, in `unit`.
+        The bound that it never reaches, in `unit`.
     name : str
         Names its random streams.
     reading : mapping, optional
         How a file is read: keywords of `forecast.read` (``{"dates": "dmy"}``), and ``reduce``, what becomes of several
         rows at one date: mean, median, min, max, last or best.
     of_rows : bool
-        What is drawn are rows to come, each path from the last row on; a series that never goes back is read as a
+        Draws are rows to come, each path from the last row on; a series that never goes back is read as a
         record, which starts at its last row and does not go back either. By default it is the level.
 
     Returns

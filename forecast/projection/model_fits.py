@@ -188,10 +188,10 @@ class ModelFits:
             return cached  # type: ignore[no-any-return]
         with editions.use_editions({}) as read:
             value = make()
-        made = value, {path: self._hash(path) for path in read}
+        result = value, {path: self._hash(path) for path in read}
         if self.cache is not None and self._may_share(model) and complete(value):
-            self.cache.fits.give(whole, made)
-        return made
+            self.cache.fits.give(whole, result)
+        return result
 
     def _hash(self, of: str | Path) -> str:
         """Return the hash of a table, by its descriptor, or of what a scenario names."""

@@ -36,7 +36,7 @@ from forecast.projection.crossing import Crossing, find_crossing
 from forecast.projection.failures import failed_mask, infinite_error
 from forecast.projection.horizon import clock
 from forecast.projection.paths.alike import PAIR, alike, dense, distinct, pair, read_only, spread, still
-from forecast.projection.paths.apply_limits import binding, check_kept, frontier, limited
+from forecast.projection.paths.apply_limits import binding, check_kept, hold_record, limited
 from forecast.projection.paths.moment_fits import by_moments
 from forecast.projection.paths.ordering import in_order, scores
 from forecast.projection.paths.run_cache import CachedStreams
@@ -433,7 +433,7 @@ def floor(block: Block, read: Inputs) -> Array:
 @operation
 def never_falls(block: Block, read: Inputs, past: HistoryOf) -> Array:
     """Return a path that never falls, from the last record observed before the first step."""
-    path, raised = frontier(block.whole(read[0]), block.past(past).highest())
+    path, raised = hold_record(block.whole(read[0]), block.past(past).highest())
     if raised and 0 in block.blocks:  # as the warnings of models: of the first worlds
         block.warn(past.name, "keeps", (RaisedPathsWarning(share=float(raised)),))
     return path

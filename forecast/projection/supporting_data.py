@@ -94,7 +94,7 @@ def _of_source(
     if tree is None or len(tree.names) != 1 or (of := next(iter(tree.names))) not in made:
         return None
     value = made[of]["value"].values
-    return made[of], np.asarray(units.evaluate(tree, {of: value}, {of: graph.nodes[of].unit}, target=node.unit)), of
+    return made[of], np.asarray(units.value_of(tree, {of: value}, {of: graph.nodes[of].unit}, target=node.unit)), of
 
 
 def _keeps(graph: ScenarioGraph, name: str) -> dict[str, str]:

@@ -686,12 +686,12 @@ def _label_candidates(run: Projection, words: Labels, levers: dict[str, str], na
 def _label_by_title(said: str, title: str, shape: str) -> list[str]:
     """Say a number of a model by the title of the model: without what is behind a comma, with its shape, whole."""
     short = re.split(r"[,:;] ", title)[0]
-    made = []
+    result = []
     for text, of in ((short, ""), (short, shape), (title, shape)):
         named = in_line(text)
         stated = named if named.startswith(said) else f"{said}: {named}"
-        made.append(f"{stated} ({of})" if of else stated)
-    return list(dict.fromkeys(made))
+        result.append(f"{stated} ({of})" if of else stated)
+    return list(dict.fromkeys(result))
 
 
 def _model_title(name: str) -> str:

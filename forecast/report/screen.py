@@ -159,8 +159,8 @@ def _lever_line(brief: Brief, width: int) -> str:
 def _wrap_text(text: str, width: int, hanging: int = 0) -> list[str]:
     # a number keeps its unit, and a percentage its sign
     kept = text.replace(" %", "\u00a0%")
-    made = textwrap.wrap(kept, width, subsequent_indent=" " * hanging, break_long_words=False, break_on_hyphens=False)
-    return [line.replace("\u00a0", " ") for line in made]
+    result = textwrap.wrap(kept, width, subsequent_indent=" " * hanging, break_long_words=False, break_on_hyphens=False)
+    return [line.replace("\u00a0", " ") for line in result]
 
 
 def _group_table(
@@ -334,11 +334,11 @@ def _break_label(label: str, width: int) -> list[str]:
         return [label]
     bare = label.lstrip()
     own = len(label) - len(bare)
-    made = textwrap.wrap(
+    result = textwrap.wrap(
         bare, max(width, 4), initial_indent=" " * own, subsequent_indent=" " * (own + 2),
         break_on_hyphens=False, max_lines=_MAX_LABEL_LINES, placeholder=" …",
     )  # fmt: skip
-    return [_truncate(line, max(width, 4)) for line in made] or [_truncate(label, width)]
+    return [_truncate(line, max(width, 4)) for line in result] or [_truncate(label, width)]
 
 
 def _position(group: RowGroup, value: float, chart: int) -> int:
@@ -392,13 +392,13 @@ def _truncate(text: str, width: int) -> str:
     """Cut a text at a word."""
     if _width(text) <= width:
         return text
-    made = textwrap.shorten(text.strip(), max(width, 4), placeholder=" …")
-    if len(made) > 3:
-        return (text[: len(text) - len(text.lstrip())] + made)[:width]
+    result = textwrap.shorten(text.strip(), max(width, 4), placeholder=" …")
+    if len(result) > 3:
+        return (text[: len(text) - len(text.lstrip())] + result)[:width]
     return f"{text[: width - 1]}…"
 
 
 def _pad_text(text: str, width: int, *, right: bool = False) -> str:
-    made = _truncate(text, width)
-    pad = " " * (width - _width(made))
-    return pad + made if right else made + pad
+    result = _truncate(text, width)
+    pad = " " * (width - _width(result))
+    return pad + result if right else result + pad

@@ -313,9 +313,9 @@ class ScenarioReader:
     def condition(self, text: str, key: str) -> Condition:
         """Return a condition."""
         text, names = with_placeholders(text)
-        made = formula.parse_condition(text, where=f"{self.where}: {key}")
-        left, right = (with_choice_names(side, names) for side in (made.left, made.right))
-        return Condition(left, made.op, right)
+        result = formula.parse_condition(text, where=f"{self.where}: {key}")
+        left, right = (with_choice_names(side, names) for side in (result.left, result.right))
+        return Condition(left, result.op, right)
 
     def updates(self, record: Mapping[str, Any]) -> Iterator[tuple[str, Formula]]:
         """Walk the likelihoods by which worlds are weighed; the name says of which quantity something is known."""

@@ -582,8 +582,8 @@ def _find_or_none(kind: str, name: str) -> Record | None:
 
 def quantity_name(name: str) -> str:
     """Return a name of a formula that a name of the catalogue becomes."""
-    made = _NOT_IN_NAMES.sub("_", name)[:64]
-    return f"{made}_" if made in RESERVED_NAMES or made in TIME_NAMES or made == "shape" else made
+    result = _NOT_IN_NAMES.sub("_", name)[:64]
+    return f"{result}_" if result in RESERVED_NAMES or result in TIME_NAMES or result == "shape" else result
 
 
 def _date_column(columns: Columns, name: str) -> str:

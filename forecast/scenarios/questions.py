@@ -99,16 +99,16 @@ def read_questions(
     reader: ScenarioReader, group: Mapping[str, Mapping[str, Any]], choices: Mapping[str, Any]
 ) -> dict[str, DateQuestion | RankQuestion | ValueQuestion | FirstQuestion]:
     """Read the questions of a scenario, whatever they ask."""
-    made: dict[str, DateQuestion | RankQuestion | ValueQuestion | FirstQuestion] = {}
+    result: dict[str, DateQuestion | RankQuestion | ValueQuestion | FirstQuestion] = {}
     for name, record in group.items():
         key = f"questions.{name}"
         if "first" in record:
-            made[name] = _read_first_question(reader, record, group, key)
+            result[name] = _read_first_question(reader, record, group, key)
         elif "value" in record or "growth" in record:
-            made[name] = _read_value_question(reader, record, key)
+            result[name] = _read_value_question(reader, record, key)
         else:
-            made[name] = reader.question(name, record, choices)
-    return made
+            result[name] = reader.question(name, record, choices)
+    return result
 
 
 def shorten_questions(questions: Mapping[str, Any], until: object) -> dict[str, Any]:

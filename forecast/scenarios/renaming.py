@@ -45,8 +45,8 @@ def rename_part(part: T, names: Mapping[str, str]) -> T:
     >>> rename_part("hardware/{metric}", {"metric": "brain.metric"})
     'hardware/{brain.metric}'
     """
-    made: Any = _rename(part, names)
-    return made  # type: ignore[no-any-return]
+    result: Any = _rename(part, names)
+    return result  # type: ignore[no-any-return]
 
 
 def _rename(part: Any, names: Mapping[str, str]) -> Any:

@@ -210,20 +210,20 @@ class Scenario:
         >>> s.quantities["x"].unit
         'FLOP/s'
         """
-        made = cls.remade(record, name=name, where=where, folder=folder)
-        if lost := [each for each in record.get("labels", {}) if each not in made.labels]:
+        result = cls.remade(record, name=name, where=where, folder=folder)
+        if lost := [each for each in record.get("labels", {}) if each not in result.labels]:
             # what a table lists at another date is no mistake
-            known = [*made._nameable, *_table_choice_values(ScenarioReader(where, folder), made.stated)]
+            known = [*result._nameable, *_table_choice_values(ScenarioReader(where, folder), result.stated)]
             what = "quantity, choice, value of a choice, label of a draw or question"
             if unknown := next((each for each in lost if each not in known), None):
                 raise UnknownNameError(what, unknown, known, where=f"{where}: labels")
-        levers.check_levers(record, made.quantities, made.choices, where)
-        settings_by_name.check_presets(ScenarioReader(where, folder), record, made.quantities, made.choices)
+        levers.check_levers(record, result.quantities, result.choices, where)
+        settings_by_name.check_presets(ScenarioReader(where, folder), record, result.quantities, result.choices)
         authored_sentences.check_sentences(
-            record, [*made.questions, *made.rankings, *made.figures, *made.firsts], where
+            record, [*result.questions, *result.rankings, *result.figures, *result.firsts], where
         )
-        _check_sharing(record, made, where)
-        return made
+        _check_sharing(record, result, where)
+        return result
 
     @classmethod
     def remade(

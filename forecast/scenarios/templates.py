@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from forecast.scenarios.scenario import Scenario
     from forecast.scenarios.spec import Choice
 
-__all__ = ["check_size", "choices_in_templates", "chosen_name", "combinations", "file_of", "source_of", "walk"]
+__all__ = ["check_size", "choices_in_templates", "chosen_name", "combinations", "file_of", "source_of", "walk_choices"]
 
 #: More combinations of choices than this are refused before they are walked.
 MAX_COMBINATIONS = 100_000
@@ -52,7 +52,7 @@ def check_size(scenario: Scenario, dims: Iterable[str], key: str) -> None:
         raise ScenarioError(f"{key}: {count:,} combinations of choices; at most {MAX_COMBINATIONS:,} are walked")
 
 
-def walk(scenario: Scenario, own: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], dict[str, str]]]:
+def walk_choices(scenario: Scenario, own: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], dict[str, str]]]:
     """Walk every combination of choices, as values and by choice."""
     for values in combinations(scenario.choices, own):
         yield values, dict(zip(own, values, strict=True))

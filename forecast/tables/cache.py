@@ -67,7 +67,7 @@ _kept: OrderedDict[Place, SharedTable] = OrderedDict()
 _lock = Lock()
 
 
-def _stamp(files: list[Path]) -> Stamp:
+def _stamp_of_files(files: list[Path]) -> Stamp:
     """Return what changes when a file does: its place, its time and its size."""
     states = [(file, file.stat()) for file in files]
     return tuple((str(file), stat.st_mtime_ns, stat.st_size) for file, stat in states)
@@ -91,14 +91,14 @@ def get_shared(
     dataset, files = load(descriptor)
     if not files:
         return SharedTable(dataset, flatten)
-    made = SharedTable(dataset, flatten, _stamp(files))
+    result = SharedTable(dataset, flatten, _stamp_of_files(files))
     with _lock:
         place = _cache_key(descriptor)
-        _kept[place] = made
+        _kept[place] = result
         _kept.move_to_end(place)
         while len(_kept) > MAX_TABLES:
             _kept.popitem(last=False)
-    return made
+    return result
 
 
 def _cache_key(descriptor: Path) -> Place:
@@ -113,6 +113,6 @@ def _cached_entry(descriptor: Path) -> SharedTable | None:
 
 def _is_unchanged(stamp: Stamp) -> bool:
     try:
-        return _stamp([Path(file) for file, _, _ in stamp]) == stamp
+        return _stamp_of_files([Path(file) for file, _, _ in stamp]) == stamp
     except OSError:
         return False

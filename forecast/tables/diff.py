@@ -324,8 +324,8 @@ def _with_keys(
         key = next((k for n in lengths if _is_key(a, k := tuple(shared[:n])) and _is_key(b, k)), ())
         if not key and not described:
             raise UsageError("no columns tell the rows apart (some stand twice as a whole); name them with --key")
-    made = tuple(ChangedResource(key=key, columns=side.columns, units=side.units) for side in (a, b))
-    return made[0], made[1]
+    result = tuple(ChangedResource(key=key, columns=side.columns, units=side.units) for side in (a, b))
+    return result[0], result[1]
 
 
 def _is_key(part: ChangedResource, key: tuple[str, ...]) -> bool:

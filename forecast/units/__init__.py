@@ -25,7 +25,6 @@ __all__ = [
     "check",
     "check_definition",
     "convert",
-    "evaluate",
     "factor",
     "infer",
     "label",
@@ -33,6 +32,7 @@ __all__ = [
     "same_dimension",
     "sides",
     "unit",
+    "value_of",
 ]
 
 
@@ -232,7 +232,7 @@ def _condition_sides(condition: Condition, declared_units: tuple[tuple[str, str 
     return Sides(unit_of[condition.left], left, right, whole.yearly)
 
 
-def evaluate(
+def value_of(
     formula: Formula | str,
     values: Mapping[str, Any],
     units: Mapping[str, str | None],
@@ -265,7 +265,7 @@ def evaluate(
 
     Examples
     --------
-    >>> evaluate("size/rate", {"size": 8.0, "rate": 2.0}, {"size": "GB", "rate": "MB/s"}, target="s")
+    >>> value_of("size/rate", {"size": 8.0, "rate": 2.0}, {"size": "GB", "rate": "MB/s"}, target="s")
     4000.0
     """
     return prepared(formula, units, target=target, where=where, rates=rates).evaluate(values)
@@ -350,9 +350,9 @@ def prepared(
     where: str = "",
     rates: bool | None = None,
 ) -> Prepared:
-    """Check the units of a formula and return it ready to be computed; see `evaluate` for the arguments."""
-    made = _as_formula(formula, where)
-    return _prepare(made, _known_units(made, units), target, where, rates)
+    """Check the units of a formula and return it ready to be computed; see `value_of` for the arguments."""
+    result = _as_formula(formula, where)
+    return _prepare(result, _known_units(result, units), target, where, rates)
 
 
 @functools.lru_cache(maxsize=4096)  # a scenario asks once for every combination of its choices

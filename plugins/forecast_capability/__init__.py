@@ -85,7 +85,7 @@ def forecast_scenarios() -> Iterator[ScenarioSpec]:
     from forecast_capability import chain, packs, quantities
 
     yield from chain.scenarios()
-    yield from quantities.scenarios()
+    yield from quantities.quantity_scenarios()
     yield from packs.scenarios()
 
 

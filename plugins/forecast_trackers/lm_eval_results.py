@@ -32,7 +32,7 @@ def read_results(path: Path) -> list[dict[str, Any]]:
         If no task has a metric.
     """
     results = read_document(path)
-    about = {"model": _model_name(results), "date": _date(results.get("date"))}
+    about = {"model": _model_name(results), "date": _evaluated_on(results.get("date"))}
     subtasks, config = as_mapping(results.get("group_subtasks")), as_mapping(results.get("config"))
     rows = []
     for task, metrics in as_mapping(results.get("results")).items():
@@ -65,7 +65,7 @@ def _model_name(results: Mapping[str, Any]) -> str | None:
     return str(name) if name else None
 
 
-def _date(seconds: Any) -> datetime.date | None:
+def _evaluated_on(seconds: Any) -> datetime.date | None:
     """Return the day, in UTC, of a time in Unix seconds."""
     try:
         return datetime.datetime.fromtimestamp(float(seconds), datetime.UTC).date()

@@ -188,7 +188,7 @@ def test_foreign_text_on_the_page_ends_no_script(folder):
     hostile = "</script><script>alert(1)</script><!--"
     (folder / "hostile.toml").write_text(SCENARIO.replace("When is it fast?", hostile))
     with Session(str(folder / "hostile.toml"), draws=16) as session:
-        page = server.page(session, TOKEN).html
+        page = server.served_page(session, TOKEN).html
     assert hostile not in page
     assert page.count("<script") == 3
 

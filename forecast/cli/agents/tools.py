@@ -199,10 +199,11 @@ def plan(
     """
     given: dict[str, Any] = {name: each for name, each in locals().items() if name not in ("settings", "level")}
     _check_draws("plan", draws)
-    made = forecast.plan(with_=settings, **given)
-    warnings = [str(each) for each in made.run.warnings]
+    result = forecast.plan(with_=settings, **given)
+    warnings = [str(each) for each in result.run.warnings]
     return {
-        **made.to_record(level), "sources": _sources(made.run), "warnings": warnings, "provenance": made.run.provenance
+        **result.to_record(level), "sources": _sources(result.run), "warnings": warnings,
+        "provenance": result.run.provenance,
     }  # fmt: skip
 
 

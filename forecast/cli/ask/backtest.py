@@ -314,11 +314,11 @@ def _of_laws(
     single = [name for name in {name for law in rivals for name in law.variables} if name not in rows]
     if along is not None and not lets and len(single) == 1:
         lets = {single[0]: along}  # laws of one variable, which is what they go along
-    made: Tests = [
+    result: Tests = [
         (name, partial(backtest_laws, rivals, part, let=lets, along=along, **how), {})
         for name, part in _rows_by_group(rows, options["by"], Path(path).stem)
     ]
-    return made, source, [note] if note else [], rows.notes.line()
+    return result, source, [note] if note else [], rows.notes.line()
 
 
 def _best_model_sentence(rows: list[dict[str, Any]], found: list[xr.Dataset]) -> str:

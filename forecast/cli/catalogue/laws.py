@@ -9,7 +9,7 @@ from forecast.contract.registry import Record
 from forecast.contract.specs import LawSpec
 
 
-def _spec(record: Record) -> LawSpec:
+def _law_spec(record: Record) -> LawSpec:
     assert isinstance(record.spec, LawSpec)
     return record.spec
 
@@ -17,7 +17,7 @@ def _spec(record: Record) -> LawSpec:
 def _law_details(record: Record) -> dict[str, Any]:
     from forecast.models.shapes.track_record import of_law
 
-    spec = _spec(record)
+    spec = _law_spec(record)
     parameters = list(spec.example)
     if spec.expression is not None:
         from forecast.formula import parse
@@ -60,7 +60,7 @@ def _range_of(ranges: Any, name: str) -> dict[str, float | None]:
 
 
 def _expression(record: Record) -> str:
-    spec = _spec(record)
+    spec = _law_spec(record)
     if spec.expression is None:
         return f"(code) {spec.target}"
     return spec.expression if spec.equals is None else f"{spec.expression} = {spec.equals}"

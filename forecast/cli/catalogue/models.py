@@ -39,7 +39,7 @@ MAX_LISTED_LINES, MAX_LINE_WIDTH = 100, 80
 MAX_NAME_WIDTH, MAX_UNIT_WIDTH = 27, 11
 
 
-def _spec(record: Record) -> ModelSpec:
+def _model_spec(record: Record) -> ModelSpec:
     assert isinstance(record.spec, ModelSpec)
     return record.spec
 
@@ -70,7 +70,7 @@ def _make_filter(unit: str, kind: str) -> Callable[[Record], bool]:
             return units.same_dimension(unit, other)
         return False
 
-    return lambda record: kind in ("", _model_kind(record)) and same(_spec(record).unit)
+    return lambda record: kind in ("", _model_kind(record)) and same(_model_spec(record).unit)
 
 
 def _overview(rows: list[dict[str, Any]]) -> None:
@@ -121,7 +121,7 @@ def _bare_name(row: Mapping[str, Any]) -> str:
 
 
 def _model_details(record: Record) -> dict[str, Any]:
-    spec = _spec(record)
+    spec = _model_spec(record)
     shown: dict[str, Any] = {
         "kind": _model_kind(record),
         "quantity": spec.quantity,
@@ -208,7 +208,7 @@ def _load_needs(full: str) -> list[dict[str, Any]]:
 
 
 models = catalogue(
-    "models", "model", columns={"kind": _model_kind, "unit": lambda r: _spec(r).unit, "shape": _default_shape},
+    "models", "model", columns={"kind": _model_kind, "unit": lambda r: _model_spec(r).unit, "shape": _default_shape},
     describe=_model_details, reads=True, overview=_overview, narrowed=_make_filter,
 )  # fmt: skip
 

@@ -39,7 +39,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-__all__ = ["TOKEN_HEADER", "TOKEN_PARAMETER", "Budget", "Guard", "answer_within", "app", "listen", "page", "serve"]
+__all__ = [
+    "TOKEN_HEADER", "TOKEN_PARAMETER", "Budget", "Guard", "answer_within", "app", "listen", "serve", "served_page",
+]  # fmt: skip
 
 HOST = "127.0.0.1"
 #: The header that carries the token, and the parameter of an address that does.
@@ -130,28 +132,30 @@ def app(session: Session, port: int, token: str, budget: Budget | None = None) -
     """
     budget = budget or Budget()
     opening, turn = asyncio.Lock(), asyncio.Semaphore(MAX_CONCURRENT_REQUESTS)
-    first = cache(partial(page, session, token))
+    first = cache(partial(served_page, session, token))
 
     async def home(request: Request) -> Response:
         try:
             async with opening:  # it is made once
-                made = await answer_within(first, budget)
+                result = await answer_within(first, budget)
         except ForecastError as problem:
             return PlainTextResponse(f"{join_lines(problem)}\n", _http_status(problem))
-        return HTMLResponse(made.html, headers={"content-security-policy": f"{made.policy}; frame-ancestors 'none'"})
+        return HTMLResponse(
+            result.html, headers={"content-security-policy": f"{result.policy}; frame-ancestors 'none'"}
+        )
 
     async def told(request: Request, most: int, make: Callable[[bytes], dict[str, Any]]) -> Response:
         """Answer with JSON, and nobody who has gone."""
         body = await _body(request, most)
         if body is None:
-            return _json({"error": f"more than {most:,} bytes"}, 413)
+            return _json_response({"error": f"more than {most:,} bytes"}, 413)
         async with turn:
             if await request.is_disconnected():
                 return Response(status_code=499)
             try:
-                return await answer_within(lambda: _json(make(body)), budget)
+                return await answer_within(lambda: _json_response(make(body)), budget)
             except ForecastError as problem:
-                return _json({"error": join_lines(problem)}, _http_status(problem))
+                return _json_response({"error": join_lines(problem)}, _http_status(problem))
 
     async def upload(request: Request) -> Response:
         name = request.query_params.get("name", "")
@@ -203,7 +207,7 @@ async def answer_within(make: Callable[[], T], budget: Budget) -> T:
     return waiting.result()
 
 
-def _json(value: dict[str, Any], status: int = 200) -> Response:
+def _json_response(value: dict[str, Any], status: int = 200) -> Response:
     return Response(to_json(value), status, media_type="application/json")
 
 
@@ -228,7 +232,7 @@ def _parse_mapping(body: bytes) -> dict[str, Any]:
     return value
 
 
-def page(session: Session, token: str) -> Served:
+def served_page(session: Session, token: str) -> Served:
     """Return the page of the first scenario, with the engine behind it."""
     scenario = session.opened({})
     engine = {"token": token, "library": session.library(), "shapes": session.shapes(), "scenario": scenario}

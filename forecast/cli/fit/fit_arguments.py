@@ -213,12 +213,12 @@ def with_formula_columns(columns: Columns, lets: Mapping[str, str], allowed: Ite
     """
     from forecast.fit.data.observations import _compute
 
-    made = {}
+    result = {}
     for name, text in lets.items():
         if allowed is not None and name not in allowed:
             raise UnknownNameError("variable", name, allowed, where="--let")
-        made[name] = columns[text] if text in columns else _compute(text, columns, f"--let '{printable(name, 60)}'")
-    return columns.replaced(made, {name: columns.units[lets[name]] for name in made if lets[name] in columns.units})
+        result[name] = columns[text] if text in columns else _compute(text, columns, f"--let '{printable(name, 60)}'")
+    return columns.replaced(result, {name: columns.units[lets[name]] for name in result if lets[name] in columns.units})
 
 
 def check_outputs(paths: Sequence[tuple[str, str | None]], source: str | None, named: str = "--data") -> None:

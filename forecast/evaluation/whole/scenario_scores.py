@@ -147,11 +147,11 @@ _SCORES = ("weighted-interval", "half", "coverage", "width")
 def _score_row(of: Mapping[str, Array], model: int) -> dict[str, Any]:
     """Return the scores of a model on one quantity, (model, vintage, ahead) each; the first model is the scenario."""
     scores, own = of["weighted-interval"][model], of["weighted-interval"][0]
-    made = ~np.isnan(scores)
-    both = made & ~np.isnan(own)
+    result = ~np.isnan(scores)
+    both = result & ~np.isnan(own)
     return {
-        "forecasts": int(made.sum()),
-        "vintages": int(made.any(axis=1).sum()),
+        "forecasts": int(result.sum()),
+        "vintages": int(result.any(axis=1).sum()),
         "half": _nan_mean(of["half"][model]),
         "held": _nan_mean(of["coverage"][model]),
         "width": _nan_mean(of["width"][model]),

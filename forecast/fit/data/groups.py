@@ -179,9 +179,9 @@ def of_groups(law: Law, observations: Observations, varying: tuple[str, ...], na
     taken = {n.lower() for n in (*law.parameters, *law.variables, law.output)}
     while by.lower() in taken:
         by += "_"
-    made = law.grouped(by, observations.group_labels, varying=varying)
+    result = law.grouped(by, observations.group_labels, varying=varying)
     codes = observations.groups.astype(float)
-    return made, replace(observations, variables={**observations.variables, by: codes}, groups=None, by=by)
+    return result, replace(observations, variables={**observations.variables, by: codes}, groups=None, by=by)
 
 
 def expand_start(law: Law, start: Mapping[str, float] | None) -> Mapping[str, float] | None:

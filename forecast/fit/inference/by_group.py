@@ -77,12 +77,12 @@ def one_of(fit: Fit, label: object) -> Fit:
     p, logs = np.array([values[n] for n in setting.coordinates.free]), setting.coordinates.logs
     with np.errstate(all="ignore"):
         q = np.where(logs, np.log(np.where(logs, p, 1.0)), p)[:, None]
-    made = GroupSolution(
+    result = GroupSolution(
         setting=setting, curves=whole.curves, q=q, settled=whole.settled,
         converged=whole.converged, starts=whole.starts, options=whole.options, given=whole.given, assessed=assessed,
         replicates=(repeated,), of=whole, label=text, numbers=values,
     )  # fmt: skip
-    return replace(fit, law=form.law, solutions=made)
+    return replace(fit, law=form.law, solutions=result)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -81,13 +81,13 @@ def assess_parameters(
     if solved is None and len(target.pieces) > 1 and groups is None:  # the Jacobian of so many points is large
         value, _, hessian = target.evaluate(q, np.zeros((q.shape[1], 1)))
         solved = hessian / 2, value
-    made = _Assessment(law, target, q, coordinates, problem, absolute_sigma, groups)
+    result = _Assessment(law, target, q, coordinates, problem, absolute_sigma, groups)
     good = np.ones(q.shape[1], dtype=bool) if converged is None else converged
     ready = np.zeros(q.shape[1], dtype=bool)
     if solved is not None and target.objective.scale == "residual":
-        ready = made.by_normal_equations(*solved)
-    made.by_jacobian(np.flatnonzero(good & ~ready))
-    return made.done(good)
+        ready = result.by_normal_equations(*solved)
+    result.by_jacobian(np.flatnonzero(good & ~ready))
+    return result.done(good)
 
 
 @dataclass(frozen=True)

@@ -199,14 +199,14 @@ def _check_parameter(fit: Fit, name: str, level: float) -> tuple[Solutions, Prof
     FitError
         If the fit keeps no data, leaves no degree of freedom, or is not at its optimum.
     """
-    made = check_data(fit.solutions, fit.name)
+    result = check_data(fit.solutions, fit.name)
     if name not in fit.values:
         raise UnknownNameError("parameter", name, fit.values, where=fit.name)
-    if why := no_profile(made, level):
+    if why := no_profile(result, level):
         raise UncertaintyError(fit.name, "profile", why)
-    if name not in made.setting.coordinates.free:
+    if name not in result.setting.coordinates.free:
         raise UncertaintyError(fit.name, f"profile of '{name}'", "its bounds fix it")
-    return made, endpoints_of(made, level, np.array([0]))
+    return result, endpoints_of(result, level, np.array([0]))
 
 
 def profile(fit: Fit, name: str, *, points: int = 41, level: float = 0.99) -> xr.Dataset:

@@ -155,16 +155,16 @@ class _Term:
         self.places = list(enumerate(self.where, start=0 if ones else 1))
 
     def take(self, rows: Any) -> _Term:
-        made = copy.copy(self)
-        made.basis = self.basis[:, rows] if self.basis.ndim == 3 else self.basis
-        made.offset = self.offset[rows] if np.ndim(self.offset) == 2 else self.offset
-        return made
+        result = copy.copy(self)
+        result.basis = self.basis[:, rows] if self.basis.ndim == 3 else self.basis
+        result.offset = self.offset[rows] if np.ndim(self.offset) == 2 else self.offset
+        return result
 
     def some(self, points: slice) -> _Term:
-        made = copy.copy(self)
-        made.basis = self.basis if self.flat else self.basis[..., points]
-        made.offset = self.offset[..., points] if np.ndim(self.offset) else self.offset
-        return made
+        result = copy.copy(self)
+        result.basis = self.basis if self.flat else self.basis[..., points]
+        result.offset = self.offset[..., points] if np.ndim(self.offset) else self.offset
+        return result
 
     def usable(self) -> bool:
         return bool(np.isfinite(self.basis).all() and np.isfinite(self.offset).all())
@@ -234,21 +234,21 @@ class PowerSum:
         """Return the kernel of some of the fits."""
         if not self.own:
             return self
-        made = copy.copy(self)
-        made.parts = [part.take(rows) for part in self.parts]
-        made.general = None if self.general is None else self.general.take(rows)
-        made.tables = {key: (t[:, rows] if t.ndim == 3 else t, at) for key, (t, at) in self.tables.items()}
-        made.buffers = {}
-        return made
+        result = copy.copy(self)
+        result.parts = [part.take(rows) for part in self.parts]
+        result.general = None if self.general is None else self.general.take(rows)
+        result.tables = {key: (t[:, rows] if t.ndim == 3 else t, at) for key, (t, at) in self.tables.items()}
+        result.buffers = {}
+        return result
 
     def some(self, points: slice) -> PowerSum:
         """Return the kernel at some of the points; what they all have is shared."""
-        made = copy.copy(self)
-        made.n = len(range(self.n)[points])
-        made.parts = [part.some(points) for part in self.parts]
-        made.general = None if self.general is None else self.general.some(points)
-        made.tables = {key: (t[..., points], at) for key, (t, at) in self.tables.items()}
-        return made
+        result = copy.copy(self)
+        result.n = len(range(self.n)[points])
+        result.parts = [part.some(points) for part in self.parts]
+        result.general = None if self.general is None else self.general.some(points)
+        result.tables = {key: (t[..., points], at) for key, (t, at) in self.tables.items()}
+        return result
 
     def _buffer(self, i: int, rows: int) -> Array:
         buffers = self.buffers.setdefault(self.n, [])

@@ -318,19 +318,19 @@ def _find_scaling(
 
 def rescale_problem(problem: Problem) -> tuple[Rescaled, Problem] | None:
     """Return a problem in units of its data's own size, and the way back; None where the law does not allow it."""
-    made = _find_scaling(problem.law, problem.coordinates, problem.objective, problem.variables, problem.observed)
-    if made is None:
+    result = _find_scaling(problem.law, problem.coordinates, problem.objective, problem.variables, problem.observed)
+    if result is None:
         return None
-    moved, unit = made.scaling.moved, float(made.unit[0])
+    moved, unit = result.scaling.moved, float(result.unit[0])
     changes: dict[str, Any] = {
         "variables": {n: moved(n, v) for n, v in problem.variables.items()},
         "observed": moved(problem.law.output, problem.observed),
-        "options": made.options(problem.options, 1 / unit),
+        "options": result.options(problem.options, 1 / unit),
     }
     if problem.errs_in_x:  # the weights are those of y, and carry its unit
         changes["weights"] = problem.weights * unit**2
         changes["sigma_x"] = {n: moved(n, v) for n, v in problem.sigma_x.items()}  # type: ignore[attr-defined]
-    return made, problem.with_changes(**changes)
+    return result, problem.with_changes(**changes)
 
 
 def rescaled_curves(
@@ -338,17 +338,17 @@ def rescaled_curves(
 ) -> tuple[Rescaled, Observations, Target] | None:
     """Return curves, each in units of its own size, and what is minimised; None where the law does not allow it."""
     limits = target.coordinates
-    made = _find_scaling(law, limits, target.objective, observations.variables, observations.y, observations.given)
-    if made is None:
+    result = _find_scaling(law, limits, target.objective, observations.variables, observations.y, observations.given)
+    if result is None:
         return None
     scaling = replace(
-        made.scaling, logs=np.broadcast_to(made.scaling.logs, (len(observations.y), len(law.variables) + 1))
+        result.scaling, logs=np.broadcast_to(result.scaling.logs, (len(observations.y), len(law.variables) + 1))
     )
-    made = replace(made, scaling=scaling)
-    y = made.scaling.moved(law.output, observations.y)
+    result = replace(result, scaling=scaling)
+    y = result.scaling.moved(law.output, observations.y)
     moved = replace(
-        observations, variables={n: made.scaling.moved(n, v) for n, v in observations.variables.items()}, y=y
+        observations, variables={n: result.scaling.moved(n, v) for n, v in observations.variables.items()}, y=y
     )
     kernel = kernel_for(limits.placement(law, moved.variables, link=target.objective.log))
-    options = made.options(target.options, 1 / made.unit[:, None])
-    return made, moved, replace(target, kernel=kernel, y=target.objective.linked(y), options=options)
+    options = result.options(target.options, 1 / result.unit[:, None])
+    return result, moved, replace(target, kernel=kernel, y=target.objective.linked(y), options=options)

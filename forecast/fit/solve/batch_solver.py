@@ -132,14 +132,14 @@ def _solve_rescaled(
     scaled = rescaled_curves(law, observations, target)
     if scaled is None:
         return way(law, observations, target, start)
-    made, inside, moved = scaled
-    tried, ends, starts = way(law, inside, moved, None if start is None else made.inwards(start))
-    q = made.outwards(ends.q)
-    target = replace(target, options={**made.options(tried.options, made.unit[:, None]), **target.options})
+    result, inside, moved = scaled
+    tried, ends, starts = way(law, inside, moved, None if start is None else result.inwards(start))
+    q = result.outwards(ends.q)
+    target = replace(target, options={**result.options(tried.options, result.unit[:, None]), **target.options})
     kept = np.isfinite(np.where(target.coordinates.logs[:, None], np.exp(-np.abs(q)), q)).all(axis=0)
     if ends.settled.any():  # what can be computed in the data's own units may be past the range of numbers in these
         kept &= np.isfinite(target.value(q))
-    return target, replace(ends, q=q, value=ends.value * made.share, settled=ends.settled & kept), starts
+    return target, replace(ends, q=q, value=ends.value * result.share, settled=ends.settled & kept), starts
 
 
 def _robust(

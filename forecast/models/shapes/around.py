@@ -1,4 +1,4 @@
-"""What stands around a fitted shape: all that is not its own is that of the shape."""
+"""A wrapper of a fitted shape: all that is not its own is that of the shape."""
 
 from __future__ import annotations
 

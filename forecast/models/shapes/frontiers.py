@@ -264,11 +264,11 @@ def frontier(
 
     order = np.argsort(time, kind="stable")
     dates, record = np.asarray(time, dtype=float)[order], np.maximum.accumulate(np.asarray(value, dtype=float)[order])
-    made = shape.as_record(dates, record) if inferred else shape.anchored(dates, record)
-    if isinstance(made, Anchored):
+    result = shape.as_record(dates, record) if inferred else shape.anchored(dates, record)
+    if isinstance(result, Anchored):
         # of a line the distance dies away by itself, and what its level was now tells little of where it goes
-        made = replace(made, can_wait=of_records and not np.any(made.forgets), gap=row_gap(dates))
-    return made or Raised(shape=shape, time=dates, record=record)
+        result = replace(result, can_wait=of_records and not np.any(result.forgets), gap=row_gap(dates))
+    return result or Raised(shape=shape, time=dates, record=record)
 
 
 def _knots(reach: float, even: float) -> Array:

@@ -82,7 +82,7 @@ class Rows(Around):
         return level
 
     def describe(self) -> Description:
-        """Return the description of the shape, with what a path is."""
+        """Return the description of the shape, with that of a path."""
         description = self.shape.describe()
         said = f"a path goes on from the last row, with new noise every {self.gap:.3g} years"
         return replace(description, assumptions=(*description.assumptions, said))

@@ -447,9 +447,9 @@ class _Planner:
         told = {"set": json.dumps(as_plain(settings), sort_keys=True)}
         if scenario.changes:
             told["changes"] = json.dumps([change.plain for change in scenario.changes], sort_keys=True)
-        made = _Planned(plan, names, moved, {**attributes, **told}, beside, sampled)
-        self._first.setdefault(each.name, made)
-        return made
+        result = _Planned(plan, names, moved, {**attributes, **told}, beside, sampled)
+        self._first.setdefault(each.name, result)
+        return result
 
     def _spoken_of(self, graph: ScenarioGraph) -> set[str]:
         """Return the quantities of which sentences speak.

@@ -21,7 +21,7 @@ from forecast.projection.crossing import Crossing, find_crossing
 Array = NDArray[np.float64]
 
 
-__all__ = ["BINDS", "binding", "check_kept", "frontier", "limited"]
+__all__ = ["BINDS", "binding", "check_kept", "hold_record", "limited"]
 
 #: The share of the unlimited value from which on a limit binds.
 BINDS = 0.01
@@ -85,17 +85,17 @@ def binding(time: Array, free: Array, constrained: Array, *, floor: bool = False
     return greater > lesser, find_crossing(time, greater, lesser, strict=True)
 
 
-def frontier(path: Array, record: float) -> tuple[Array, float]:
+def hold_record(path: Array, record: float) -> tuple[Array, float]:
     """Return a path that never falls and starts at a record, and the share of its values that had to be raised.
 
     Examples
     --------
-    >>> made, raised = frontier(np.array([[1.0], [3.0], [2.0]]), 1.5)
+    >>> made, raised = hold_record(np.array([[1.0], [3.0], [2.0]]), 1.5)
     >>> made.ravel().tolist(), round(raised, 2)
     ([1.5, 3.0, 3.0], 0.67)
     """
-    made = np.maximum(highest(path), record)
-    return made, float((made > path).mean())
+    result = np.maximum(highest(path), record)
+    return result, float((result > path).mean())
 
 
 def check_kept(time: Array, path: Array, keeps: str, scale: Scale, at_most: float, *, where: str) -> None:

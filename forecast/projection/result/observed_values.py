@@ -120,7 +120,7 @@ def threshold(answer: ProjectedAnswer) -> Threshold | None:
     ):  # fmt: skip
         known = {name: quantities[name].fixed for name in level.names}
         if not tree.constant(of.root) and None not in known.values():
-            value = units.evaluate(level, known, its_units, target=sides.unit, rates=sides.rates)
+            value = units.value_of(level, known, its_units, target=sides.unit, rates=sides.rates)
             root = level.root
             stated = (
                 root.unit if isinstance(root, Measured) else
@@ -149,7 +149,7 @@ def _through_formula(
     its_units = {each: quantities[each].unit for each in formula.names}
     try:
         with np.errstate(all="ignore"):
-            found = units.evaluate(formula, {**fixed, moving: values}, its_units, target=unit)
+            found = units.value_of(formula, {**fixed, moving: values}, its_units, target=unit)
     except FormulaError:  # it is of a path over time: what something grows by, say
         return nothing
     return dates, np.asarray(found, dtype=float), names
@@ -209,7 +209,7 @@ def _of_formula(
     known = {**fixed, **{name: point[0] for name, point in newest.items()}}
     its_units = {name: quantities[name].unit for name in known}
     unit = answer.unit if answer.kind == "value" else units.infer(formula, its_units)
-    value = float(units.evaluate(formula, known, its_units, target=unit))
+    value = float(units.value_of(formula, known, its_units, target=unit))
     _, date, row = max(newest.values(), key=lambda point: point[1])
     alone = len(newest) == 1
     return LastObservation(of=formula.text, value=value, unit=unit, date=date, row=row if alone else "")

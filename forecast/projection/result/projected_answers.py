@@ -238,8 +238,8 @@ class ProjectedAnswer:
         values, weights = self.pooled_draws(self.default)
         if weights is not None:
             return float(weighted_quantiles(values, weights, [q])[0])
-        made = date_quantiles(values, [q]) if self.kind == "when" else quantiles(values[~np.isnan(values)], [q])
-        return float(made[0])
+        result = date_quantiles(values, [q]) if self.kind == "when" else quantiles(values[~np.isnan(values)], [q])
+        return float(result[0])
 
     def interval(self, level: float) -> tuple[float, float]:
         """Return the ends of the interval that holds with a probability, equal tails on both sides."""
@@ -343,7 +343,8 @@ class DateAnswer(ProjectedAnswer):
         data, name = self._data, f"{self.name}_date"
         dates = data.variables[name]  # without the coordinates, which xarray would align in each step
         years = dates.copy(data=np.where(np.isnat(dates.values), np.inf, decimal_year(dates.values)))
-        years = years.where(data.variables[f"{self.name}_never"].notnull()).transpose("draw", ...)
+        answered = data.variables[f"{self.name}_never"].notnull()
+        years = years.where(answered).transpose("draw", ...)  # type: ignore[no-untyped-call]
         return xr.DataArray(years, {d: data.variables[d] for d in years.dims if d in data.variables}, name=name)
 
     @cached_property

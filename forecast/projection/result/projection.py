@@ -144,9 +144,9 @@ class Projection(HtmlText):
 
         `distributions` are those of a projection that has the same worlds for these questions: none is computed twice.
         """
-        made = cls.__new__(cls)
-        made._parts, made.distributions = (dict(groups), dict(attributes)), dict(distributions)
-        return made
+        result = cls.__new__(cls)
+        result._parts, result.distributions = (dict(groups), dict(attributes)), dict(distributions)
+        return result
 
     @cached_property
     def _tree(self) -> xr.DataTree:
@@ -212,9 +212,9 @@ class Projection(HtmlText):
     def _saying(self, **said: Any) -> Projection:
         """Return it with these attributes, which share its groups."""
         groups, attributes = self._parts
-        made = Projection.of(groups, attributes | {key: json.dumps(each) for key, each in said.items()})
-        made.distributions = self.distributions
-        return made
+        result = Projection.of(groups, attributes | {key: json.dumps(each) for key, each in said.items()})
+        result.distributions = self.distributions
+        return result
 
     @cached_property
     def differences(self) -> list[AnswerDifference]:

@@ -222,10 +222,10 @@ class Job:
 def _quietly(block: Block, name: str, combination: tuple[str, ...], make: Callable[[], Any]) -> Any:
     """Compute something once, before it counts; where it fails it will fail again where it is counted."""
     try:
-        made, _ = block.watched(make)
+        result, _ = block.watched(make)
     except ForecastError:
         return None
-    return made, np.zeros(block.draws, dtype=bool)
+    return result, np.zeros(block.draws, dtype=bool)
 
 
 def run_batches(

@@ -23,7 +23,7 @@ __all__ = ["BIN_RTOL", "DATE_BINS", "DateHistogram", "ValueHistogram", "replicat
 
 #: A bin holds the numbers that agree in sign, exponent and this many bits: 64 bins for every doubling.
 _MANTISSA_BITS = 6
-_SHIFT = 52 - _MANTISSA_BITS
+_DROPPED = 52 - _MANTISSA_BITS
 #: The width of a bin as a share of its lower end, at most. A quantile is interpolated in its bin.
 BIN_RTOL = 2.0**-_MANTISSA_BITS
 #: Bins that are added on either side when a row outgrows its own.
@@ -95,7 +95,7 @@ class _Bins:
         counts = self.counts[start : start + self.width[row]].astype(np.float64)
         filled = np.flatnonzero(counts)
         keys = filled + self.first[row]
-        return (keys << _SHIFT).view(np.float64), (keys + 1 << _SHIFT).view(np.float64), counts[filled]
+        return (keys << _DROPPED).view(np.float64), (keys + 1 << _DROPPED).view(np.float64), counts[filled]
 
 
 class ValueHistogram:
@@ -128,7 +128,7 @@ class ValueHistogram:
         low, high = values.min(axis=1), values.max(axis=1)  # NaN where any is
         if low.min() > 0 and high.max() < np.inf:
             self._reach(low, high)
-            keys, first, last = (np.ascontiguousarray(each).view(np.int64) >> _SHIFT for each in (values, low, high))
+            keys, first, last = (np.ascontiguousarray(each).view(np.int64) >> _DROPPED for each in (values, low, high))
             self._positive.add(keys, first, last, weights)
             return
         known = ~np.isnan(values)
@@ -148,7 +148,7 @@ class ValueHistogram:
         for bins, sign in ((self._positive, 1.0), (self._negative, -1.0)):
             which = (sign * values > 0) & np.isfinite(values)
             if which.any():
-                keys = (sign * values[which]).view(np.int64) >> _SHIFT
+                keys = (sign * values[which]).view(np.int64) >> _DROPPED
                 bins.add_row(row, keys, None if weights is None else weights[which])
 
     def merge(self, other: ValueHistogram) -> None:

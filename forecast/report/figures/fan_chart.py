@@ -189,13 +189,13 @@ def fan_panels(answer: DateAnswer | ValueAnswer, most: int) -> list[Fan]:
     for choice in sorted(free, key=lambda d: -_median_shift(answer, default, d)):
         if math.prod(len(answer.values(d)) for d in (*along, choice)) <= most:
             along.append(choice)
-    made = []
+    result = []
     for values in itertools.product(*(answer.values(d) for d in along)):
         here = dict(zip(along, values, strict=True))
         fan = _fan(answer, {**default, **here})
         title = ", ".join(Labels(answer.run)(value) for value in here.values() if value)
-        made += [] if fan is None else [replace(fan, title=title if len(here) else "")]
-    return [replace(fan, title="") for fan in made] if len(made) == 1 else made
+        result += [] if fan is None else [replace(fan, title=title if len(here) else "")]
+    return [replace(fan, title="") for fan in result] if len(result) == 1 else result
 
 
 def _median_shift(answer: ProjectedAnswer, default: Mapping[str, str], choice: str) -> float:
@@ -229,7 +229,7 @@ def _fan(answer: DateAnswer | ValueAnswer, chosen: dict[str, str]) -> Fan | None
     lines: list[Line] = []
     for side in sides:
         if not side.names:
-            threshold = float(units.evaluate(side, {}, {}, target=unit))
+            threshold = float(units.value_of(side, {}, {}, target=unit))
             threshold_label = amount(threshold, unit, 4)
             continue
         levels = _formula_quantiles(run, side, unit, chosen, answer)
@@ -304,7 +304,7 @@ def _formula_quantiles(
         if set(drawn.dims) - {"draw", "time"}:
             return None
         known[name] = drawn.transpose("draw", "time").values
-    values = np.asarray(units.evaluate(side, known, _units_of(run, side.names), target=unit), dtype=float)
+    values = np.asarray(units.value_of(side, known, _units_of(run, side.names), target=unit), dtype=float)
     weights = run.weights
     if weights is None:
         return value_quantiles(np.clip(values, -_MAX_PLOTTED, _MAX_PLOTTED), None)
@@ -333,13 +333,13 @@ def _fitted_past(
     if not keep.any():
         return None
     level = fitted["level"]
-    made = units.convert(level.values[:, keep], str(level.attrs["units"]), unit)
-    return FittedPast(decimal_year(fitted["date"].values[keep]), np.asarray(made), level.attrs["keeps"] == "frontier")
+    result = units.convert(level.values[:, keep], str(level.attrs["units"]), unit)
+    return FittedPast(decimal_year(fitted["date"].values[keep]), np.asarray(result), level.attrs["keeps"] == "frontier")
 
 
 def lines_over_time(run: Projection, names: Sequence[str], most: int) -> list[Fan]:
     """Return a panel for each of these quantities, for a scenario without a question."""
-    words, made = Labels(run), []
+    words, result = Labels(run), []
     if len(run.years) < _MIN_STEPS:
         return []
     for quantity in (run.quantities[name] for name in names):
@@ -350,8 +350,8 @@ def lines_over_time(run: Projection, names: Sequence[str], most: int) -> list[Fa
             given = words.given(cell)
             line = Line(label=quantity_label(words, quantity.name), levels=path)
             title = f"{quantity_label(words, quantity.name)}{f' ({given})' if given else ''}"
-            made.append(Fan(title=title, years=run.years, lines=(line,), unit=quantity.unit))
-    return made[:most]
+            result.append(Fan(title=title, years=run.years, lines=(line,), unit=quantity.unit))
+    return result[:most]
 
 
 # --- Drawing ----------------------------------------------------------------------------------------------------------

@@ -79,17 +79,17 @@ class LabelTable:
     @cached_property
     def entries(self) -> tuple[TableLine, ...]:
         """The lines as they stand under one another."""
-        made: list[TableLine] = []
+        result: list[TableLine] = []
         top = 0.0
         for text, row in self.lines:
             told = plot_style.wrap_text(
                 text, self.width - 2 * _GAP if row is None else _LABEL_WIDTH_SHARE * self.width, LABEL_POINTS
             )
             height = _LINE * (told.count("\n") + 1) + _BETWEEN
-            top += _ABOVE if made and row is None else 0.0
-            made.append(TableLine(told, row, top + height / 2))
+            top += _ABOVE if result and row is None else 0.0
+            result.append(TableLine(told, row, top + height / 2))
             top += height
-        return tuple(made)
+        return tuple(result)
 
     @property
     def rows(self) -> list[TableLine]:

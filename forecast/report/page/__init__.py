@@ -260,8 +260,8 @@ def image_address(draw: Callable[[Path], Path]) -> str:
     """
     from PIL import Image
 
-    made = io.BytesIO()
+    result = io.BytesIO()
     with tempfile.TemporaryDirectory() as folder, Image.open(draw(Path(folder) / "figure.png")) as drawn:
         few = drawn.convert("RGB").quantize(_COLOURS).convert("RGB")
-        few.save(made, format="webp", lossless=True, quality=_EFFORT_PERCENT)
-    return f"data:image/webp;base64,{base64.b64encode(made.getvalue()).decode('ascii')}"
+        few.save(result, format="webp", lossless=True, quality=_EFFORT_PERCENT)
+    return f"data:image/webp;base64,{base64.b64encode(result.getvalue()).decode('ascii')}"

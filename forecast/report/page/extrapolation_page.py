@@ -58,12 +58,12 @@ def write_extrapolation(
         For another ending.
     """
     check_format(path)
-    made = (
+    result = (
         template_environment()
         .get_template("extrapolation.html.j2")
         .render(**_page_contents(answer, of, repeat, record))
     )
-    return write_atomic(safe_output(path), made)
+    return write_atomic(safe_output(path), result)
 
 
 def _page_contents(answer: Extrapolation, of: str, repeat: str, record: str) -> dict[str, Any]:

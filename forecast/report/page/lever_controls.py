@@ -347,12 +347,12 @@ def _curve(answer: DateAnswer | ValueAnswer) -> tuple[float, ...]:
     known = ~np.isnan(values)
     levels = [(place + 0.5) / _N_SENTENCE_CURVE_POINTS for place in range(_N_SENTENCE_CURVE_POINTS)]
     if weights is not None:
-        made = weighted_quantiles(values[known], weights[known], levels)
+        result = weighted_quantiles(values[known], weights[known], levels)
     elif answer.kind == "when":
-        made = date_quantiles(values[known], levels)
+        result = date_quantiles(values[known], levels)
     else:
-        made = np.quantile(values[known], levels)
-    return tuple(map(float, made))
+        result = np.quantile(values[known], levels)
+    return tuple(map(float, result))
 
 
 def _round_for_page(value: float, start: float = 0.0) -> float | None:

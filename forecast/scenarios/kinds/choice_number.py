@@ -22,7 +22,7 @@ from forecast.errors import ScenarioError, printable
 from forecast.scenarios.quantities.kind import QuantityKind
 from forecast.scenarios.quantities.node import Node
 from forecast.scenarios.spec import choices_in_braces, fill
-from forecast.scenarios.templates import choices_in_templates, walk
+from forecast.scenarios.templates import choices_in_templates, walk_choices
 
 if TYPE_CHECKING:
     from forecast.scenarios.parse import ScenarioReader
@@ -106,11 +106,12 @@ class ChoiceNumber(QuantityKind):
         key, reader = f"{scenario.where}: quantities.{name}", ScenarioReader(scenario.where, scenario.folder)
         own = choices_in_templates(scenario, self.templates, key=key)
         variants = {
-            values: reader.quantity(name, self.filled(chosen, where=key), {}) for values, chosen in walk(scenario, own)
+            values: reader.quantity(name, self.filled(chosen, where=key), {})
+            for values, chosen in walk_choices(scenario, own)
         }
         first = next(iter(variants.values()))
-        made = first.node(replace(scenario, quantities={name: first}), name, tables)
-        return replace(made, own=own, variants=variants)
+        result = first.node(replace(scenario, quantities={name: first}), name, tables)
+        return replace(result, own=own, variants=variants)
 
 
 def _numeric_parts(record: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from forecast.scenarios.kinds.law_ref import check_wires, variable_wires
 from forecast.scenarios.quantities.kind import ModelKind
 from forecast.scenarios.quantities.node import Combination, Node, of_models
 from forecast.scenarios.spec import fill
-from forecast.scenarios.templates import choices_in_templates, walk
+from forecast.scenarios.templates import choices_in_templates, walk_choices
 
 if TYPE_CHECKING:
     from forecast.models import Model
@@ -120,7 +120,7 @@ class FunctionRef(ModelKind):
         key = f"{scenario.where}: quantities.{name}"
         own = choices_in_templates(scenario, self.templates, key=key)
         models: dict[Combination, Model] = {}
-        for values, chosen in walk(scenario, own):
+        for values, chosen in walk_choices(scenario, own):
             if isinstance(self.function, str):
                 models[values] = _find_function(fill(self.function, chosen), key)
             else:

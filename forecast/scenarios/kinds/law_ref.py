@@ -22,7 +22,7 @@ from forecast.scenarios.quantities.kind import ModelKind
 from forecast.scenarios.quantities.node import Node, of_models
 from forecast.scenarios.spec import fill
 from forecast.scenarios.stream_names import stream
-from forecast.scenarios.templates import choices_in_templates, chosen_name, file_of, source_of, walk
+from forecast.scenarios.templates import choices_in_templates, chosen_name, file_of, source_of, walk_choices
 
 if TYPE_CHECKING:
     from forecast.fit.fit import Fit
@@ -135,7 +135,7 @@ class LawRef(ModelKind):
         key = f"{scenario.where}: quantities.{name}"
         own = choices_in_templates(scenario, self.templates, key=key)
         models: dict[tuple[str, ...], Model] = {}
-        for values, chosen in walk(scenario, own):
+        for values, chosen in walk_choices(scenario, own):
             if not isinstance(self.law, str):
                 models[values] = _of_fit(self, self.law, name, stream(scenario.streams, name), key)
                 continue
@@ -243,22 +243,22 @@ def _resolve(quantity: LawRef, law: str, fit: str, data: str, *, name: str, stre
     for variable in form.variables:
         if variable in LAW_KEYS:
             raise ScenarioError(f"{key}.law: its variable '{variable}' has the name of a key and cannot be wired")
-    made = None
+    result = None
     if fit:
         if published:
             raise ScenarioError(f"{key}.fit: '{printable(law, 80)}' names published parameters: give one of the two")
-        made = load_fit(fit)
-        if made.law.levels:
+        result = load_fit(fit)
+        if result.law.levels:
             raise ScenarioError(f"{key}.fit: has groups: save what it says of one, fit.group(LABEL).save(PATH)")
-        if (made.law.text, dict(made.law.variables)) != (form.text, dict(form.variables)):
+        if (result.law.text, dict(result.law.variables)) != (form.text, dict(form.variables)):
             raise ScenarioError(
-                f"{key}.fit: is a fit of '{printable(made.law.text, 100)}', and not of '{printable(form.text, 100)}'"
+                f"{key}.fit: is a fit of '{printable(result.law.text, 100)}', and not of '{printable(form.text, 100)}'"
             )
     elif published:
         if data:
             raise ScenarioError(f"{key}.data: '{printable(law, 80)}' names published parameters: give one of the two")
         try:
-            made = form.published(published)
+            result = form.published(published)
         except ForecastError as error:
             error.args = (f"{key}.law: {error}",)
             raise
@@ -270,7 +270,7 @@ def _resolve(quantity: LawRef, law: str, fit: str, data: str, *, name: str, stre
             + "fit, or data to fit it to"
         )
     return fitted_law(
-        form, name=name, stream=stream, shared=_identity(made) if made else "", fit=made,
+        form, name=name, stream=stream, shared=_identity(result) if result else "", fit=result,
         data=data, y=quantity.y, let=quantity.let, where=quantity.where, objective=quantity.objective,
         scatter=quantity.scatter, qualifiers=quantity.qualifiers, file=fit,
     )  # fmt: skip

@@ -19,7 +19,7 @@ from forecast.models import Model, model_lookup
 from forecast.scenarios.quantities.kind import ModelKind
 from forecast.scenarios.quantities.node import Combination, Node, of_models
 from forecast.scenarios.spec import fill
-from forecast.scenarios.templates import choices_in_templates, walk
+from forecast.scenarios.templates import choices_in_templates, walk_choices
 
 if TYPE_CHECKING:
     from forecast.scenarios.parse import ScenarioReader
@@ -86,7 +86,7 @@ class ModelRef(ModelKind):
             return of_models(scenario, name, self, (), {(): self.model})
         own = choices_in_templates(scenario, {"model": self.model, "shape": self.shape}, key=key)
         by_choice: dict[Combination, Model] = {}
-        for combination, chosen in walk(scenario, own):
+        for combination, chosen in walk_choices(scenario, own):
             full, shape = fill(self.model, chosen), fill(self.shape, chosen)
             at = f"{key}.shape" if self.shape else f"{key}.model"
             by_choice[combination] = models.attempt(full, shape=shape, options=self.options, where=at)

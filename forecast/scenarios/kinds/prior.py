@@ -49,12 +49,12 @@ class Prior(StatedKind):
     def read(cls, reader: ScenarioReader, record: Mapping[str, Any], key: str, choices: Mapping[str, Any]) -> Prior:
         """Return a number with its distribution."""
         numbers = {k: v for k, v in record.items() if k not in ("unit", "qualifiers", "published", "earlier")}
-        made = distribution(numbers, where=f"{reader.where}: {key}")
+        result = distribution(numbers, where=f"{reader.where}: {key}")
         published, earlier = reader.published(record, key), None
         if "earlier" in record:
             earlier = distribution(reader.mapping(record, "earlier", key), where=f"{reader.where}: {key}.earlier")
         return cls(
-            distribution=made, unit=reader.unit(record, key), qualifiers=reader.qualifiers(record, key),
+            distribution=result, unit=reader.unit(record, key), qualifiers=reader.qualifiers(record, key),
             published=published, earlier=earlier,
         )  # fmt: skip
 

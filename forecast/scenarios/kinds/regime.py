@@ -134,15 +134,15 @@ class Regime(QuantityKind):
     def read(cls, reader: ScenarioReader, record: Mapping[str, Any], key: str, choices: Mapping[str, Any]) -> Regime:
         """Return the labels and their probabilities."""
         reader.only(record, ("draw", "published", "earlier"), key)
-        made = cls._of(reader, record["draw"], f"{key}.draw")
+        result = cls._of(reader, record["draw"], f"{key}.draw")
         published, earlier = reader.published(record, key), None
         if "earlier" in record:
             stated = cls._of(reader, record["earlier"], f"{key}.earlier")
             shares = dict(zip(stated.labels, stated.probabilities, strict=True))
             for label in shares:
-                made.code(label, where=f"{reader.where}: {key}.earlier")
-            earlier = tuple(shares.get(label, 0.0) for label in made.labels)
-        return replace(made, published=published, earlier=earlier)
+                result.code(label, where=f"{reader.where}: {key}.earlier")
+            earlier = tuple(shares.get(label, 0.0) for label in result.labels)
+        return replace(result, published=published, earlier=earlier)
 
     @classmethod
     def _of(cls, reader: ScenarioReader, stated: object, at: str) -> Regime:

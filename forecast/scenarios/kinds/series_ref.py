@@ -23,7 +23,7 @@ from forecast.errors import printable
 from forecast.scenarios.quantities.kind import Plan, QuantityKind
 from forecast.scenarios.quantities.node import Combination, Node
 from forecast.scenarios.spec import choices_in_braces, fill
-from forecast.scenarios.templates import choices_in_templates, chosen_name, source_of, walk
+from forecast.scenarios.templates import choices_in_templates, chosen_name, source_of, walk_choices
 from forecast.tables.series import common_qualifiers
 from forecast.units.qualifiers import Qualifiers, of_rows
 
@@ -113,7 +113,7 @@ class SeriesRef(QuantityKind):
                 reading=self.reading,
                 name=chosen_name(name, values),
             )
-            for values, chosen in walk(scenario, own)
+            for values, chosen in walk_choices(scenario, own)
         }
         return Node(name=name, unit=self.unit, dims=(), own=own, models=trends, quantity=self)
 

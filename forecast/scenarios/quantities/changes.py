@@ -111,9 +111,9 @@ def parse_change(text: str) -> dict[str, Any]:
     if read_as is None:
         forms = "NAME.growth*FACTOR since DATE, or NAME = VALUE since DATE, and until DATE where it ends"
         raise UsageError(f"--what-if: expected {forms}; got '{printable(text, 80)}'")
-    made: dict[str, Any] = {"of": read_as["of"]}
-    made |= {"growth": f"{read_as['growth']}*"} if read_as["growth"] else {"value": read_as["value"]}
-    return made | {key: _parse_date(read_as[key]) for key in ("since", "until") if read_as[key]}
+    result: dict[str, Any] = {"of": read_as["of"]}
+    result |= {"growth": f"{read_as['growth']}*"} if read_as["growth"] else {"value": read_as["value"]}
+    return result | {key: _parse_date(read_as[key]) for key in ("since", "until") if read_as[key]}
 
 
 def _parse_date(text: str) -> float | date:

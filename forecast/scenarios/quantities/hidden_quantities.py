@@ -78,10 +78,10 @@ class Hidden:
         """Return the name of what stands for an argument: its own, if it is the name of a quantity."""
         if isinstance(node, Name) and node.name not in TIME_NAMES:
             return node.name
-        made = Formula(node)
-        marked = rates and bool(made.names) and not _uses_time(node)
-        name = made.text + _RATES if marked else made.text
-        return self._kept(name, Expression(tree=made, rates=True if marked else None), owner)
+        result = Formula(node)
+        marked = rates and bool(result.names) and not _uses_time(node)
+        name = result.text + _RATES if marked else result.text
+        return self._kept(name, Expression(tree=result, rates=True if marked else None), owner)
 
     def number(self, name: str, scenario: Scenario, owner: str, quantity: Chosen) -> str:
         """Return the name of the number of a choice: one more where the same has another unit."""

@@ -30,21 +30,21 @@ def swap_models(scenario: Scenario, given: Mapping[str, str]) -> Scenario:
     """
     if not given:
         return scenario
-    reader, made = ScenarioReader("swap"), dict[str, Any](scenario.quantities)
+    reader, result = ScenarioReader("swap"), dict[str, Any](scenario.quantities)
     for name, model in given.items():
         if name not in scenario.quantities:
             raise UnknownNameError("quantity", name, scenario.quantities, where="swap")
-        made[name] = reader.quantity(name, {"model": model}, scenario.choices)
+        result[name] = reader.quantity(name, {"model": model}, scenario.choices)
     graph, tables = build(scenario), Tables(scenario.where, scenario.start)
     before = graph.nodes
     setting_targets.check_has_effect(graph, given, "swap")
     for name, model in given.items():
         where = f"swap {name}={printable(model, 80)}"
-        made[name] = replace(made[name], inputs=model_wires(graph, name, made[name], where=where))
+        result[name] = replace(result[name], inputs=model_wires(graph, name, result[name], where=where))
         units.check(
-            made[name].node(_with(scenario, name, made[name]), name, tables).unit, before[name].unit, where=where
+            result[name].node(_with(scenario, name, result[name]), name, tables).unit, before[name].unit, where=where
         )
-    return replace(scenario, quantities=made, alone=setting_targets.correlated_with(graph, given))
+    return replace(scenario, quantities=result, alone=setting_targets.correlated_with(graph, given))
 
 
 def model_wires(graph: ScenarioGraph, name: str, model: ModelRef, *, where: str) -> dict[str, str]:

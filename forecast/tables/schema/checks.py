@@ -116,11 +116,11 @@ def read_check(raw: Mapping[str, Any], where: str) -> tuple[Check | None, list[t
         condition = parse_row_condition(texts["condition"], where=where)
     except FormulaError as error:
         return None, [("condition", str(error))]
-    made = Check(
+    result = Check(
         name=texts["name"], condition=condition, reason=texts["reason"], where=lists, other=other,
         previous=texts["previous"],
     )  # fmt: skip
-    return made, []
+    return result, []
 
 
 def _reach(resource: Resource, resources: Sequence[Resource]) -> dict[str, tuple[Resource, Field]]:

@@ -74,7 +74,7 @@ def chain(
         found = {each.compute: [(case, estimate(rows, each, case, worth=worth, seed=seed)) for case in ESTIMATE_CASES]
                  for each in forms}  # fmt: skip
         result = {name: [_row(case, one) for case, one in made] for name, made in found.items()}
-        lines = [line for each in forms for line in _lines(each, found[each.compute])]
+        lines = [line for each in forms for line in _estimate_lines(each, found[each.compute])]
     if as_json:
         provenance = {"rows": rows.hash, "worth": worth, "seed": seed, "as_of": as_of, "edition": edition}
         told = {"command": "chain", "result": result, "warnings": [], "provenance": provenance}
@@ -115,7 +115,7 @@ def _row(case: Case, found: Estimate) -> dict[str, object]:
     }
 
 
-def _lines(form: Form, found: list[tuple[Case, Estimate]]) -> Iterator[str]:
+def _estimate_lines(form: Form, found: list[tuple[Case, Estimate]]) -> Iterator[str]:
     """Walk the lines on one form: a sentence, and a table of a block for each case."""
     whole = found[0][1]
     low, middle, high = whole.quantiles("points")

@@ -27,7 +27,7 @@ CUT = 1 / 60
 #: Added to the diagonal, against rounding.
 JITTER = 1e-9
 #: Tries whose densities are found together: as many matrices lie in a processor's cache.
-TOGETHER = 16
+TRIES_TOGETHER = 16
 #: Numbers that lie this many units of log density out in the prior are not tried.
 FARTHEST = 60.0
 
@@ -91,7 +91,7 @@ def log_density(theta: Array, chain: Chain) -> Array:
     size = len(chain.form.numbers)
     near = (0.5 * (theta[:, :size] ** 2).sum(axis=1) <= FARTHEST) & (theta[:, size:] <= np.log(100.0)).all(axis=1)
     places = np.flatnonzero(near)
-    for some in (places[i : i + TOGETHER] for i in range(0, len(places), TOGETHER)):
+    for some in (places[i : i + TRIES_TOGETHER] for i in range(0, len(places), TRIES_TOGETHER)):
         try:
             found[some] = _log_density(theta[some], chain)
         except np.linalg.LinAlgError:  # one of them is none

@@ -54,7 +54,7 @@ def rescored(published: dict[str, float], as_of: float) -> dict[str, tuple[float
     mapping of str to (float, float)
         Empty where too few scores were known.
     """
-    scores = _known(as_of)
+    scores = _scores_before(as_of)
     if scores is None:
         return {}
     place = scores.fitted(np.ones(len(scores.score)))
@@ -109,7 +109,7 @@ class _Scores:
         return np.asarray(minimize(loss, begin, jac=True, method="L-BFGS-B", options={"maxiter": 600}).x)
 
 
-def _known(as_of: float) -> _Scores | None:
+def _scores_before(as_of: float) -> _Scores | None:
     """Return the scores of models released, on benchmarks published, before a date."""
     from forecast.tables import series
 

@@ -231,7 +231,7 @@ def _models(as_of: float | None, *, rescore: bool = True) -> dict[str, _Row]:
 def _of_index(rows: Columns, dates: Array, shift: float) -> list[_Row]:
     flops, sureness = rows.numeric("training_compute"), rows.column("compute_confidence")
     width = rows.numeric("eci_high") - rows.numeric("eci_low")
-    made = []
+    result = []
     for i, name in enumerate(rows.column("model")):
         row: _Row = {
             "model": str(name),
@@ -242,8 +242,8 @@ def _of_index(rows: Columns, dates: Array, shift: float) -> list[_Row]:
         if np.isfinite(flops[i]) and np.log10(flops[i]) >= LEAST_LOG10_FLOP:
             maker = str(rows.column("organisation")[i])
             row |= _disclosed(float(flops[i]), str(sureness[i]), maker)
-        made.append(row)
-    return made
+        result.append(row)
+    return result
 
 
 def _disclosed(flop: float, sureness: str, maker: str) -> _Row:
@@ -261,7 +261,7 @@ def _horizons(as_of: float | None, models: dict[str, _Row]) -> list[_Row]:
     flop_of = dict(zip(map(str, runs.column("run")), runs.numeric("training_compute"), strict=True))
     sureness_of = dict(zip(map(str, runs.column("run")), map(str, runs.column("confidence")), strict=True))
     width = np.log2(rows.numeric("horizon_high") / rows.numeric("horizon_low"))
-    made = []
+    result = []
     for i, name in enumerate(map(str, rows.column("model"))):
         beside = models.get(SAME.get(name, name))
         flop, sureness = float(rows.numeric("training_compute")[i]), str(rows.column("compute_confidence")[i])
@@ -274,8 +274,8 @@ def _horizons(as_of: float | None, models: dict[str, _Row]) -> list[_Row]:
             row |= _disclosed(flop, sureness, "OpenAI")
         at_least = str(rows.column("censored")[i]) == "yes"
         minutes = RELIABLE if at_least else float(rows.numeric("horizon")[i])
-        made.append(row | {
+        result.append(row | {
             "horizon": True, "date": float(dates[i]), "value": float(np.log2(minutes)),
             "error": float(width[i]) / (2 * Z_95), "at_least": at_least,
         })  # fmt: skip
-    return made
+    return result

@@ -195,8 +195,8 @@ def columns(rows: Rows, form: Form, *, now: float, draws: int, worth_of: float, 
     if form.horizon != "square":
         numbers["curve"] = np.zeros(draws)
     order = np.argsort(rise, kind="stable")
-    made = {name: numbers[name][order] for name in WORLD_COLUMNS}
-    return Worlds(form=form, columns=made)
+    result = {name: numbers[name][order] for name in WORLD_COLUMNS}
+    return Worlds(form=form, columns=result)
 
 
 def columns_alone(

@@ -44,7 +44,7 @@ def models() -> Iterator[ModelSpec]:
         quantity="capability.time_horizon",
         unit="min",
         keeps="positive",
-        target="forecast_capability.quantities.index:horizon",
+        target="forecast_capability.quantities.index:horizon_at_index",
         note="a horizon above 16 h says that it is at least that; both rest on some of the same benchmarks of code",
         reference=f"METR, time horizons TH1.1; {INDEX}",
     )
@@ -76,7 +76,7 @@ SCENARIOS = {
 RECORDED = ("model-capability", "model-limits")
 
 
-def scenarios() -> Iterator[ScenarioSpec]:
+def quantity_scenarios() -> Iterator[ScenarioSpec]:
     """Bring ``model-capability``, its parts, what a run trains, and what is asked of them that others decide."""
     for name, title in SCENARIOS.items():
         yield ScenarioSpec(

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-__all__ = ["RELIABLE", "SAME", "disclosed", "horizon", "pace"]
+__all__ = ["RELIABLE", "SAME", "disclosed", "horizon_at_index", "pace"]
 
 INDEX_TABLE, HORIZON_TABLE, INDEX_EDITION, VERSION = (
     "datasets/capability-editions",
@@ -83,7 +83,7 @@ def _regression_model(name: str, spec: ModelSpec, *, latent_too: bool) -> Model:
     )  # fmt: skip
 
 
-def horizon(name: str, spec: ModelSpec) -> Model:
+def horizon_at_index(name: str, spec: ModelSpec) -> Model:
     """Build the model of the time horizon at an index."""
     inputs = {"index": OtherQuantity(unit="", title="capability index (ECI)")}
     return _Horizon(name=name, unit=spec.unit, inputs=inputs, note=spec.note, sources=(spec.reference,))

@@ -25,11 +25,11 @@ def relation(name: str, spec: ModelSpec) -> Model:
     """Build the relation a record describes, with a perplexity that must be of the tokenizer it was fitted to."""
     if not isinstance(spec, RelationSpec):
         raise PluginContractError(f"model '{name}': expected a RelationSpec")
-    made = from_spec(name, spec)
+    result = from_spec(name, spec)
     inputs: dict[str, Need] = {
         need: OtherQuantity(unit=needed.unit, title="C4 perplexity", qualifiers=TOKENIZER)
         if need == "PPL" and isinstance(needed, OtherQuantity)
         else needed
-        for need, needed in made.inputs.items()
+        for need, needed in result.inputs.items()
     }
-    return _Tokenized(name=name, unit=made.unit, relation=made, inputs=inputs, qualifiers=made.qualifiers)
+    return _Tokenized(name=name, unit=result.unit, relation=result, inputs=inputs, qualifiers=result.qualifiers)

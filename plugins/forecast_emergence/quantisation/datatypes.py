@@ -91,15 +91,15 @@ def codebook(name: str) -> Array:
     >>> [len(codebook(name)) for name in TYPES]
     [16, 15, 15, 15]
     """
-    made = {
+    result = {
         "nf4": lambda: normal_float(4),
         "fp4-e2m1": lambda: floating(2, 1),
         "fp4-e3m0": lambda: floating(3, 0),
         "int4": lambda: integer(4),
     }
-    if name not in made:
-        raise UnknownNameError("data type", name, made)
-    return made[name]()
+    if name not in result:
+        raise UnknownNameError("data type", name, result)
+    return result[name]()
 
 
 @dataclass(frozen=True, kw_only=True)

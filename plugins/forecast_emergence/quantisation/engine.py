@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-__all__ = ["build"]
+__all__ = ["quantisation_error"]
 
 
 #: The widest numbers that the vector is quantised to.
@@ -94,7 +94,7 @@ def _check_bits(bits: Array, name: str, *, largest: float = float("inf")) -> Non
         raise UsageError(f"{name}: got {wrong:g} bits; a sign takes one, so absmax needs more than 1{upper}")
 
 
-def build(name: str, spec: ModelSpec) -> Model:
+def quantisation_error(name: str, spec: ModelSpec) -> Model:
     """Build a model of the error by its name."""
     if spec.name in _VECTORS:
         return _Vector(

@@ -72,7 +72,7 @@ MODELS = tuple(
         title=title,
         quantity=f"emergence.{'rounding_error' if name in FORMULAS else 'vector_error'}",
         unit="",
-        target="forecast_emergence.quantisation.engine:build",
+        target="forecast_emergence.quantisation.engine:quantisation_error",
         note=note,
         reference=reference,
     )

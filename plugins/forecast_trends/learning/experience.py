@@ -154,13 +154,13 @@ class Experience(Shape):
                 f"an experience curve is followed through at most {_MOST} dates, got {len(seen.time)}: "
                 "average them first"
             )
-        made = totals(time, columns["cumulative"], seen.time)
-        production = Production.of(seen.time, made)
-        steps = Increments.of(seen.time, seen.y, _LAG, along=made)
+        result = totals(time, columns["cumulative"], seen.time)
+        production = Production.of(seen.time, result)
+        steps = Increments.of(seen.time, seen.y, _LAG, along=result)
         scales, dofs = steps.scales(np.array([self.rho]))
         return FittedExperience(
             seen=seen,
-            made=made,
+            made=result,
             steps=steps,
             rho=self.rho,
             scale=float(scales[0]),

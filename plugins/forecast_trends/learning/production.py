@@ -158,29 +158,29 @@ class Production:
         time, total = time[grew], total[grew]
         length, middle = np.diff(time), (time[1:] + time[:-1]) / 2
         period = float(np.clip(np.median(length), _SHORTEST, _LONGEST))
-        made = total[1:] + np.log(-np.expm1(-np.diff(total))) - np.log(length)
+        result = total[1:] + np.log(-np.expm1(-np.diff(total))) - np.log(length)
         own, across = averaged(length, period)
         growth, information, noise, shared = 0.0, 0.0, 0.0, 0.0
-        if len(made) > 1:
+        if len(result) > 1:
             apart = np.diff(middle)
             bands = np.stack([np.append(0.0, across[1:-1]), own[1:] + own[:-1]])[-len(apart) :]
             weight = solveh_banded(bands, apart)
             information = float(weight @ apart)
             for _ in range(50):  # a period that is longer swells more, and by how much depends on the growth
-                level = made - swell(growth, length)
+                level = result - swell(growth, length)
                 growth = float(weight @ np.diff(level)) / information
             left = np.diff(level) - growth * apart
             noise = float(np.sqrt(left @ solveh_banded(bands, left) / max(len(left) - 1, 1)))
             shared = float(across[-1] * weight[-1]) / information
         return cls(
             total=float(total[-1]),
-            latest=float(made[-1]),
+            latest=float(result[-1]),
             last=float(length[-1]),
             period=period,
             growth=growth,
             information=information,
             noise=noise,
-            dof=max(len(made) - 2.0, 0.0),
+            dof=max(len(result) - 2.0, 0.0),
             first=float(own[-1]) + period / 2,
             shared=shared,
         )

@@ -77,7 +77,7 @@ class Feature:
         for key in ("date", "gain"):
             if key not in record:
                 raise UsageError(f"{where}: '{key}' is missing")
-        made = cls(
+        result = cls(
             name=name,
             date=_distribution(record["date"], f"{where}.date"),
             gain=_distribution(record["gain"], f"{where}.gain"),
@@ -85,15 +85,15 @@ class Feature:
             probability=float(record.get("probability", 1.0)),
             source=record.get("source", ""),
         )
-        if not isinstance(made.source, str):
-            raise UsageError(f"{where}.source: expected text, got {type(made.source).__name__}")
-        if not made.years > 0:
-            raise UsageError(f"{where}.years: expected a positive number, got {made.years:g}")
-        if not 0 <= made.probability <= 1:
-            raise UsageError(f"{where}.probability: expected a number from 0 to 1, got {made.probability:g}")
-        if not made.gain.median() > 0:
-            raise UsageError(f"{where}.gain: expected a positive factor, got {made.gain.median():g}")
-        return made
+        if not isinstance(result.source, str):
+            raise UsageError(f"{where}.source: expected text, got {type(result.source).__name__}")
+        if not result.years > 0:
+            raise UsageError(f"{where}.years: expected a positive number, got {result.years:g}")
+        if not 0 <= result.probability <= 1:
+            raise UsageError(f"{where}.probability: expected a number from 0 to 1, got {result.probability:g}")
+        if not result.gain.median() > 0:
+            raise UsageError(f"{where}.gain: expected a positive factor, got {result.gain.median():g}")
+        return result
 
     def prior(self) -> tuple[float, float]:
         """Return mean and standard deviation of the log gain."""

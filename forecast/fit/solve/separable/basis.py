@@ -186,17 +186,17 @@ class Exponentials:
     def sums(self, theta: Array, y: Array, weights: Array, order: int = 3) -> Sums:
         """Return the sums; see `Basis.sums`."""
         m, count = len(self.rates), theta.size
-        made = _empty(order + 1, m, count)
-        made.squares[0] = _dot(y, y, weights)
+        result = _empty(order + 1, m, count)
+        result.squares[0] = _dot(y, y, weights)
         tables = self.tables(theta)[1]
         spare = np.empty_like(y)
         for i, table in enumerate(tables):
             if self.still[i]:
-                _rate_moments(self.rates[i], weights * table, y, made.sides[:1, i])
+                _rate_moments(self.rates[i], weights * table, y, result.sides[:1, i])
             else:
-                _rate_moments(self.rates[i], weights, np.multiply(table, y, out=spare), made.sides[:, i])
+                _rate_moments(self.rates[i], weights, np.multiply(table, y, out=spare), result.sides[:, i])
             for j in range(i + 1):
-                moves, out = self.rates[i] + self.rates[j], made.products[:, i, j]
+                moves, out = self.rates[i] + self.rates[j], result.products[:, i, j]
                 if self.still[i] and self.still[j]:
                     out[0] = np.sum(weights * table * tables[j], axis=0)
                 elif self.still[i] or self.still[j]:
@@ -204,8 +204,8 @@ class Exponentials:
                     _rate_moments(moves, weights * one, other, out)
                 else:
                     _rate_moments(moves, weights, np.multiply(table, tables[j], out=spare), out)
-                made.products[:, j, i] = out
-        return made
+                result.products[:, j, i] = out
+        return result
 
 
 def _dot(left: Array, right: Array, weights: Array) -> Array:
@@ -271,7 +271,7 @@ class BasisColumns:
     def sums(self, theta: Array, y: Array, weights: Array, order: int = 3) -> Sums:
         """Return the sums; see `Basis.sums`."""
         m, count = len(self.linear), theta.size
-        made = _empty(min(order, 2) + 1, m, count)
+        result = _empty(min(order, 2) + 1, m, count)
         value, slopes, curves = self._unit_columns(theta, 2)
 
         def curve(i: int) -> Any:
@@ -286,13 +286,13 @@ class BasisColumns:
             for j, i in enumerate(self.index)
         ]
         weighted = [[weights * part for part in column] for column in columns]
-        rows = len(made.squares)
-        made.squares[:] = _product([weights * part for part in offset], offset, rows)
+        rows = len(result.squares)
+        result.squares[:] = _product([weights * part for part in offset], offset, rows)
         for i in range(m):
-            made.sides[:, i] = _product(weighted[i], offset, rows)
+            result.sides[:, i] = _product(weighted[i], offset, rows)
             for j in range(i + 1):
-                made.products[:, i, j] = made.products[:, j, i] = _product(weighted[i], columns[j], rows)
-        return made
+                result.products[:, i, j] = result.products[:, j, i] = _product(weighted[i], columns[j], rows)
+        return result
 
 
 def _product(left: list[Array], right: list[Array], rows: int) -> Array:
