@@ -365,7 +365,8 @@ class _Names:
                 beside = {"shape": registry.find("shape", shape).full_name}
             else:
                 beside = self.shaped(model.full_name) if isinstance(model.spec, TrendSpec) else {}
-            self.quantities[mine] = {"model": model.full_name, **beside, **(self.bounds if beside else {})}
+            bounds = {**_limits_of_rival(name), **self.bounds} if beside else {}
+            self.quantities[mine] = {"model": model.full_name, **beside, **bounds}
             self.labels[mine] = model.spec.title or mine
             self.moving = self.moving or bool(beside)
             return mine
@@ -515,6 +516,13 @@ def _limits_of(spec: QuantitySpec) -> dict[str, str]:
     """Return the bounds of a quantity as a scenario has them; the floor of a record is its paths' own beginning."""
     ends = {"limit": spec.ceiling, "at_least": None if spec.keeps == "frontier" else spec.floor}
     return {key: f"{value!r} {spec.unit}".strip() for key, value in ends.items() if value is not None}
+
+
+def _limits_of_rival(name: str) -> dict[str, str]:
+    """Return the bounds of the quantity of the world of which a trend is a rival forecast; empty for any other."""
+    specs = [each.spec for each in get_registry().records("quantity")]
+    of = (spec for spec in specs if isinstance(spec, QuantitySpec) and name in [each.forecast for each in spec.rivals])
+    return next(map(_limits_of, of), {})
 
 
 def _world_record(name: str) -> Record | None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import forecast
+from forecast import units
 from forecast.contract.registry import get_registry
 from forecast.errors import AmbiguousNameError, PluginContractError, UnknownNameError, UsageError
 from forecast.scenarios.question_text import read_question, world_quantity
@@ -95,6 +96,17 @@ def test_rivals_are_told_in_the_unit_of_the_quantity():
     for rival in spec.rivals:
         question = read_question("horizon-50", at=[2030], rival=rival.name)
         assert forecast.project(question, draws=64).values[0].unit == spec.unit
+
+
+@pytest.mark.parametrize(
+    ("trend", "quantity"), [("gpu-per-watt-fp8", "device-rate-per-watt-fp8"), ("horizon-th1-0", "horizon-50")]
+)
+def test_a_trend_that_is_a_rival_is_held_to_the_bounds_of_the_quantity(trend, quantity):
+    spec = get_registry().find("quantity", quantity).spec
+    answer = forecast.ask(trend, dates=[2040], draws=256)
+    highest = max(max(row.distribution.quantiles) for row in answer.result.rows)
+    # its members spread beyond it, so that some path reaches it
+    assert units.convert(highest, answer.result.unit, spec.unit) == pytest.approx(spec.ceiling)
 
 
 def test_a_rival_may_be_a_model_of_the_same_name():
