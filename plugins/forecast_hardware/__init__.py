@@ -117,8 +117,8 @@ def forecast_scenarios() -> Iterator[ScenarioSpec]:
         ),
         (
             "gpu-goal",
-            "When does a GPU give 1 PFLOP/s, per card, per kilowatt or per 1,000 dollars?",
-            "table datasets/accelerators; rates of FP32, by the trends of gpu-capability",
+            "When do GPUs give 10 PFLOP/s in 16 bits for a kilowatt, or 1 PFLOP/s in FP32 for 1,000 dollars?",
+            "table datasets/accelerators; one model of the devices to come",
         ),
         (
             "gpu-limit",

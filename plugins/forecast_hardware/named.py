@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from forecast import ModelSpec
-from forecast_hardware.gpu import DEVICES, PRECISIONS
+from forecast_hardware.gpu import ACCELERATORS_TABLE, DEVICES, PRECISIONS
 from forecast_hardware.hardware_inputs import GPU
 
-__all__ = ["DEVICE_MEASURES", "JOINT", "models"]
+__all__ = ["DEVICE_MEASURES", "JOINT", "WITHIN", "models"]
 
 #: Measure to its unit, the factor from the table's units, the formula over the table's columns, and what it is.
 DEVICE_MEASURES: Mapping[str, tuple[str, float, tuple[str, ...], str]] = {
@@ -18,6 +18,8 @@ DEVICE_MEASURES: Mapping[str, tuple[str, float, tuple[str, ...], str]] = {
 }
 #: What the names of the models that are fitted together begin with.
 JOINT = "gpu-joint-"
+#: The measure of one device that is within a power and a price.
+WITHIN = "within"
 
 _GUIDE_ESSAY = ModelSpec(
     name="guide-essay",
@@ -65,19 +67,24 @@ def _as_announced() -> Iterator[ModelSpec]:
 
 
 def _joint() -> Iterator[ModelSpec]:
-    """Bring ``gpu-joint-rate``, ``-per-watt`` and ``-per-dollar``."""
-    for measure, (unit, _, _, title) in DEVICE_MEASURES.items():
-        yield ModelSpec(
-            name=f"{JOINT}{measure}",
-            title=f"{title} of the best device with a launch price so far, FP32 vector, dense, three fitted together",
-            quantity=f"hardware.gpu_joint_{measure.replace('-', '_')}",
-            unit=unit,
-            target="forecast_hardware.joint:joint",
-            qualifiers={
-                **PRECISIONS["fp32"], "sparsity": "dense", "basis": "peak",
-                **({"dollars": "nominal"} if measure == "per-dollar" else {}),
-            },
-            keeps="frontier",
-            note="the best is taken to grow as all devices do; FP32 alone has rate, power and price of enough devices",
-            reference=f"{DEVICES}; Harvey 1989, Forecasting, Structural Time Series Models and the Kalman Filter, 8.3",
-        )  # fmt: skip
+    """Bring ``gpu-joint-rate``, ``-per-watt``, ``-per-dollar`` and ``-within`` in FP32, and the first two in FP16."""
+    within = (DEVICE_MEASURES["rate"][0], 1.0, (), "Peak rate, within a power and a launch price,")
+    for measure, (unit, _, _, title) in {**DEVICE_MEASURES, WITHIN: within}.items():
+        for precision, ending in (("fp32", ""), ("fp16", "-fp16"))[: 2 if measure in ("rate", "per-watt") else 1]:
+            rows = PRECISIONS[precision]
+            yield ModelSpec(
+                name=f"{JOINT}{measure}{ending}",
+                title=f"{title} of the best device so far, {precision.upper()} {rows['path']}, dense, fitted together",
+                quantity=f"hardware.gpu_joint_{measure}{ending}".replace("-", "_"),
+                unit=unit,
+                target="forecast_hardware.joint:joint",
+                qualifiers={
+                    **rows, "sparsity": "dense", "basis": "peak",
+                    **({"dollars": "nominal"} if measure == "per-dollar" else {}),
+                },
+                keeps="frontier",
+                note="the best of what is there and of devices that come as they came",
+                table=ACCELERATORS_TABLE,
+                reference=f"{DEVICES}; Harvey 1989, Forecasting, Structural Time Series Models and the Kalman "
+                "Filter, 8.3; Anderson 1957, JASA 52 (missing measures)",
+            )  # fmt: skip

@@ -149,7 +149,7 @@ def test_beside_a_shape_that_pools_none_stands_the_ensemble():
     assert mixed.stated["choices"]["shape"]["values"] == ["pooled", "pool", "random-walk"]
 
 
-@pytest.mark.parametrize("name", ["hardware/gpu-goal", "hardware/gpu-capability", "brain/brain-parity"])
+@pytest.mark.parametrize("name", ["hardware/gpu-capability", "brain/brain-parity"])
 def test_scenarios_put_the_members_beneath_the_ensemble_and_mark_what_is_none(name):
     scenario = forecast.scenario(name)
     values = next(each["values"] for each in scenario.stated["choices"].values() if "changepoint" in each["values"])

@@ -81,8 +81,8 @@ def test_an_answer_is_changed_and_loaded_with_its_rows(rows, tmp_path):
 
 
 def test_other_quantities_draw_what_they_drew(rows):
-    one, other = (forecast.project("gpu-goal", draws=64, data=each) for each in (None, rows(DEVICE)))
-    assert not np.array_equal(one["projection"]["card"], other["projection"]["card"])
+    one, other = (forecast.project("gpu-capability", draws=64, data=each) for each in (None, rows(DEVICE)))
+    assert not np.array_equal(one["projection"]["peak"], other["projection"]["peak"])
     assert np.array_equal(one["projection"]["per_dollar"], other["projection"]["per_dollar"])
 
 

@@ -42,11 +42,11 @@ def test_a_quantity_and_the_door_of_its_forecast_give_equal_bits(name, door):
 
 
 def test_settings_are_those_of_the_scenario_that_is_asked():
-    one, fixed = values("device-rate-fp32"), {"gpu_capability.precision": "fp32"}
-    other = forecast.ask("gpu-capability.peak", dates=[2030], draws=64, with_=fixed).values
+    one, fixed = values("device-rate-per-watt-fp8"), {"gpu_capability.precision": "fp8"}
+    other = forecast.ask("gpu-capability.per_watt", dates=[2030], draws=64, with_=fixed).values
     np.testing.assert_allclose(np.squeeze(one), np.squeeze(other), rtol=1e-15)  # told in its own unit
-    both = read_question("max(device-rate-per-watt-fp8, device-rate-per-watt-fp16)")
-    assert set(both.stated["use"]) == {"gpu_capability_fp8", "gpu_capability_fp16"}  # two values of one choice
+    both = read_question("max(supercomputer-hpl, supercomputer-hpcg)")
+    assert set(both.stated["use"]) == {"brain_parity_linpack", "brain_parity_hpcg"}  # two values of one choice
 
 
 def test_a_door_is_titled_as_the_quantity_that_it_forecasts():
