@@ -1,4 +1,4 @@
-"""Models of devices that are code: what is announced, three measures fitted together, the charts of an essay."""
+"""Models of devices that are code: what is announced, devices to come by one model, the charts of an essay."""
 
 from __future__ import annotations
 
