@@ -160,7 +160,7 @@ def joint_posterior(
             slope[rows, j], shift[rows, j] = found[:, 1], found[:, 2]
             loading[rows, j, :j] = found[:, 3:]
     every = Posterior(level, slope, shift, loading, variance, WALK_RATIOS[which])
-    order = np.argsort(every.growth[:, 0], kind="stable")
+    order = np.argsort(every.growth.sum(axis=1), kind="stable")
     return Posterior(*(each[order] for each in every))
 
 
