@@ -51,6 +51,7 @@ HOMONYMS = {
     "memory": "that a model needs, or that somebody has",
     "ownership": "of one device at its list price, or of as many as hold a model, at what they are sold for",
     "peak": "of one device of a table, or of the best one in one precision",
+    "per_dollar": "by its own trend, or by the model of the devices to come",
     "per_watt": "of devices alone, or of a whole data centre",
     "power": "of one device, or of the largest run",
     "price": "of a device, or of a million tokens",
