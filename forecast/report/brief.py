@@ -463,7 +463,7 @@ def _of_answer(answer: ProjectedAnswer, words: Labels) -> Iterator[RowGroup]:
     elif isinstance(answer, ValueAnswer):
         rows = [ReportRow(label=_title_with_choices(value_title(answer, {}, words, short=True), answer, words))]
         for at in answer.at:
-            rows += [_on(row, on_date(at.date)) for row in _answer_rows(at, words)]
+            rows += [_on(row, on_date(at.date, short=True)) for row in _answer_rows(at, words)]
         yield RowGroup(rows=tuple(rows))
     elif isinstance(answer, RankingAnswer):
         yield from ranking_groups(answer, words, most=math.inf)
@@ -494,7 +494,7 @@ def _by_dates(answer: DateAnswer, words: Labels) -> Iterator[ReportRow]:
     found = answer.headline
     if found is not None and found.medians is None:
         for date, chance in zip(answer.dates, found.by, strict=False):
-            yield ReportRow(label=f"by {on_date(date)}", cells=(percent(chance),))
+            yield ReportRow(label=f"by {date.removesuffix('-01-01')}", cells=(percent(chance),))
 
 
 # --- Quantities and limits --------------------------------------------------------------------------------------------

@@ -64,7 +64,7 @@ def _answer_label(each: AnswerDifference, words: Labels) -> str:
     if isinstance(answer, DateAnswer):
         return event(answer, answer.default, words, short=True)
     if isinstance(answer, ValueAnswer):
-        return f"{value_title(answer, answer.default, words, short=True)}, {on_date(answer.date)}"
+        return f"{value_title(answer, answer.default, words, short=True)}, {on_date(answer.date, short=True)}"
     return words.title(words.short(answer.name, answer.title or answer.text), {})
 
 
@@ -75,7 +75,7 @@ def _answer_change_rows(each: AnswerDifference, words: Labels) -> list[tuple[str
     by = _shift_text(each, "in_row", each.shift)
     if isinstance(answer, ValueAnswer):
         texts = (*(amount(value, answer.unit) for value in each.median), by or _ratio(*each.median))
-        row = ReportRow(label=label or on_date(answer.date), cells=texts)
+        row = ReportRow(label=label or on_date(answer.date, short=True), cells=texts)
         return [("value", row)] if each.moved else []
     rows: list[tuple[str, ReportRow]] = []
 

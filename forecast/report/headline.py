@@ -464,9 +464,17 @@ def value_title(answer: ValueAnswer, chosen: Mapping[str, str], words: Labels, *
     return f"{title}{f' ({words.given(rest)})' if rest else ''}"
 
 
-def on_date(date: str) -> str:
-    """Say the date of a value: the year, where it is the first of it."""
-    return date[:4] if date.endswith("-01-01") else date
+def on_date(date: str, *, short: bool = False) -> str:
+    """Say the date of a value by the month, and by the year at the start of one; ``short`` in a table.
+
+    Examples
+    --------
+    >>> on_date("2030-01-01"), on_date("2030-12-31"), on_date("2030-12-31", short=True)
+    ('2030', 'December 2030', '2030-12')
+    """
+    if date.endswith("-01-01"):
+        return date[:4]
+    return date[:7] if short else f"{load_patterns()['months'][int(date[5:7]) - 1]} {date[:4]}"
 
 
 def _value_sentence(answer: ValueAnswer, words: Labels) -> str:

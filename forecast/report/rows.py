@@ -163,8 +163,7 @@ def question_label(answer: ProjectedAnswer, chosen: Mapping[str, str], words: La
     if isinstance(answer, DateAnswer):
         return event(answer, chosen, words, short=True)
     assert isinstance(answer, ValueAnswer)
-    on = on_date(answer.date)
-    return f"{value_title(answer, chosen, words, short=True)}, {on if len(on) == 4 else on[:7]}"
+    return f"{value_title(answer, chosen, words, short=True)}, {on_date(answer.date, short=True)}"
 
 
 def quantity_row(quantity: ProjectedQuantity, chosen: Mapping[str, str], label: str, place: int = -1) -> ReportRow:

@@ -357,11 +357,12 @@ class ScenarioReader:
         return found
 
     def date(self, given: object, key: str) -> str:
-        """Return a date, a TOML date, a year or text, as YYYY-MM-DD."""
+        """Return a date, a TOML date, a year, or text of a day or a month, as YYYY-MM-DD."""
         if is_number(given) and 1000 <= given < 10000:
             return iso_date(given)
+        text = given.isoformat()[:10] if isinstance(given, date) else str(given)
         try:
-            return (given if isinstance(given, date) else date.fromisoformat(str(given))).isoformat()[:10]
+            return date.fromisoformat(f"{text}-01" if len(text) == len("2030-01") else text).isoformat()
         except ValueError:
             raise self.fail(key, f"expected a date such as 2030-01-01, got '{printable(given, 40)}'") from None
 

@@ -106,7 +106,7 @@ def test_a_value_is_told_with_both_medians_and_by_how_much():
     halved = beside({"scale": 0.5}, RECORD | value)
     assert effect(halved).endswith(" (2 times less)")
     assert re.fullmatch(
-        r", which moves it from [\d.]+ to [\d.]+ \(\+\d+ %; 90 %: [\d.]+ to \d+ %\)",
+        r", which moves it from [\d.]+ to [\d.]+ \(world by world \+\d+ %; 90 %: [\d.]+ to \d+ %\)",
         effect(beside({"everywhere": 2}, RECORD | value)),
     )
 

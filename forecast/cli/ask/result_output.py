@@ -195,7 +195,10 @@ def _show_rivals(rivals: Rivals, level: float) -> None:
                 [each.name, *[""] * len(columns), f"no answer: {made if isinstance(made, str) else 'it failed'}"]
             )
             continue
-        columns, date = _cell_heads(answer.kind), f" {on_date(answer.date)}" if isinstance(answer, ValueAnswer) else ""
+        columns, date = (
+            _cell_heads(answer.kind),
+            f" {on_date(answer.date, short=True)}" if isinstance(answer, ValueAnswer) else "",
+        )
         rows.append([each.name, *table_cells(answer, answer.headline, level), each.differs])
     render.write()
     render.write_table([f"other forecasts{date}", *columns, "how it differs"], rows)

@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from forecast.base.dates import iso_date, year_of
 from forecast.errors import UsageError, printable
 from forecast.formula import Condition
 from forecast.formula.numbers import NUMBER_PATTERN, parse_number
@@ -89,8 +90,14 @@ def as_phrase(stated: Mapping[str, Any]) -> str:
     'machine.growth*0.5 since 2028 until 2032.5'
     """
     how = f".growth*{stated['growth']:g}" if "growth" in stated else f" = {stated['value']}"
-    until = f" until {stated['until']:.10g}" if "until" in stated else ""
-    return f"{stated['of']}{how} since {stated['since']:.10g}{until}"
+    until = f" until {_date_text(stated['until'])}" if "until" in stated else ""
+    return f"{stated['of']}{how} since {_date_text(stated['since'])}{until}"
+
+
+def _date_text(year: float) -> str:
+    """Return a decimal year as it is typed: as a day of the calendar where that is shorter."""
+    text, day = f"{year:.10g}", iso_date(year)
+    return day if len(text) > len("2028.25") and math.isclose(year_of(day), year, abs_tol=1e-8, rel_tol=0) else text
 
 
 def parse_change(text: str) -> dict[str, Any]:
@@ -118,10 +125,12 @@ def parse_change(text: str) -> dict[str, Any]:
 
 def _parse_date(text: str) -> float | date:
     try:
-        return float(text) if re.fullmatch(r"\d+(\.\d+)?", text, re.ASCII) else date.fromisoformat(text)
+        if re.fullmatch(r"\d+(\.\d+)?", text, re.ASCII):
+            return float(text)
+        return date.fromisoformat(f"{text}-01" if len(text) == len("2028-07") else text)
     except ValueError:
         raise UsageError(
-            f"--what-if: expected a date such as 2028 or 2028-07-01, got '{printable(text, 40)}'"
+            f"--what-if: expected a date such as 2028, 2028-07 or 2028-07-01, got '{printable(text, 40)}'"
         ) from None
 
 

@@ -59,6 +59,7 @@ def test_a_value_makes_a_quantity_follow_what_it_names():
     [
         "machine.growth*0.5 since 2028",
         "machine.growth*2 since 2028.25 until 2032",
+        "machine.growth*2 since 2028-06-01 until 2031-07-04",
         "machine = 3e18 FLOP/s since 2028 until 2030",
         "machine = 2*goal since 2028",
     ],
@@ -69,7 +70,8 @@ def test_what_is_typed_is_what_is_said(text):
 
 
 def test_a_date_may_be_one_of_the_calendar():
-    assert parse_change("machine.growth*1e-1 since 2028-07-01")["since"] == date(2028, 7, 1)
+    for text in ("2028-07-01", "2028-07"):
+        assert parse_change(f"machine.growth*1e-1 since {text}")["since"] == date(2028, 7, 1)
 
 
 @pytest.mark.parametrize(
@@ -80,6 +82,7 @@ def test_a_date_may_be_one_of_the_calendar():
         "machine since 2028", "machine = since 2028", "machine.growth*0.5 since 2028 until", "a..b = 3 since 2028",
         "a. = 3 since 2028",
         "machine.growth*0.5 until 2032 since 2028", "machine.growth*0.5 since 2028-13-01",
+        "machine.growth*0.5 since 2028-13",
         "machine.growth*0.5 since 2028; rm -rf /", "__import__('os').growth*2 since 2028",
     ],
 )  # fmt: skip
