@@ -68,6 +68,14 @@ budgets._COLLECTION_PAUSE = 100
 engine.RESIDENT_BYTES = 2**30
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is xslow, in whichever tier it stands besides, unless ``-m`` asks for it."""
+    if "xslow" not in config.option.markexpr:
+        left_out = [item for item in items if item.get_closest_marker("xslow")]
+        items[:] = [item for item in items if not item.get_closest_marker("xslow")]
+        config.hook.pytest_deselected(items=left_out)
+
+
 def pytest_collection_finish() -> None:
     """Leave out of the search for garbage what was made so far."""
     gc.collect()
@@ -244,7 +252,7 @@ def upstream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Upstre
             pass
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
-        thread = threading.Thread(target=running.serve_forever)
+        thread = threading.Thread(target=running.serve_forever, args=(0.01,))
         thread.start()
         here.url = f"http://127.0.0.1:{running.server_port}"
         with access.allow(downloads=True, hosts=["127.0.0.1"]):

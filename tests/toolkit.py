@@ -333,12 +333,20 @@ def starts_in_the_c_locale() -> None:
 # --- many cases in one test -------------------------------------------------------------------------------------------
 
 
-def sample(cases: Iterable[Any], step: int) -> list[Any]:
-    """Return the cases of a parametrised test: one in `step`, the first among them, by default, the others as slow."""
-    return [
-        case if i % step == 0 else pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.slow)
-        for i, case in enumerate(cases)
-    ]
+def sample(cases: Iterable[Any], step: int, then: int = 1) -> list[Any]:
+    """Return the cases of a parametrised test: one in `step`, the first among them, by default, where it is not 0.
+
+    Of the others one in `then` is slow; the rest, which say at larger size what these say, are xslow.
+    """
+    marked, others = list[Any](), 0
+    for i, case in enumerate(cases):
+        if step and i % step == 0:
+            marked.append(case)
+        else:
+            mark = pytest.mark.xslow if others % then else pytest.mark.slow
+            marked.append(pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=mark))
+            others += 1
+    return marked
 
 
 Case = Callable[[object], AbstractContextManager[None]]

@@ -24,7 +24,7 @@ from forecast.fit.compare import compare, save_comparison
 from forecast.fit.fits import Fits
 from forecast.report import result_data
 from forecast.report.headline import opening_sentence
-from toolkit import saturating
+from toolkit import sample, saturating
 
 # --- what is saved ----------------------------------------------------------------------------------------------------
 
@@ -241,7 +241,7 @@ def read(result: Any) -> None:
         ("bootstrap", 10),
         ("comparison", 15),
         ("many", 10),
-        *(pytest.param(k, 40, marks=pytest.mark.slow) for k in RESULTS),
+        *sample([(kind, 40) for kind in RESULTS], 0, 4),
     ],
 )
 def test_a_changed_result_is_refused_in_one_sentence_or_read(

@@ -35,6 +35,7 @@ def test_a_budget_buys_what_it_does_not_exceed():
         forecast.plan(budget=1e6, days=0)
 
 
+@pytest.mark.slow
 def test_it_may_be_begun_at_any_end():
     money = forecast.plan(budget="5M USD", days=100, **FEW)
     found, cards = medians(money), money.plans[0].cards

@@ -144,6 +144,7 @@ def test_a_scenario_runs_and_is_changed_and_tells_more_when_asked(agent, folder)
     assert long["answer"]["crossing"]["p50"] > short["answer"]["crossing"]["p50"]
 
 
+@pytest.mark.slow
 def test_quantities_find_and_plan(agent):
     asked = ("quantities", {}), ("quantities", {"name": "largest-run"}), ("find", {"words": "gpu price"})
     every, one, found, plan = map(told, agent(*asked, ("plan", {"budget": "20M USD", "days": 90, "draws": 64})))
@@ -236,6 +237,7 @@ def test_no_connection_is_opened(agent, monkeypatch):
     assert all(map(told, every))
 
 
+@pytest.mark.slow
 def test_two_hosts_start_programs_of_their_own(folder):
     words = {"command": sys.executable, "args": ["-m", "forecast", "mcp"], "cwd": folder, "env": dict(os.environ)}
 

@@ -178,7 +178,7 @@ SURROUNDINGS = {
 }
 
 
-@pytest.mark.parametrize("surroundings", sample(SURROUNDINGS, 3))
+@pytest.mark.parametrize("surroundings", sample(SURROUNDINGS, 6))
 @pytest.mark.parametrize("words", [["laws", "list"], ["laws", "show", "evil"], ["laws", "show", "e\udcffil"]])
 def test_bad_input_081_works_in_any_surroundings(fake_plugins, command_line, command_copied, surroundings, words):
     if surroundings == "c locale":

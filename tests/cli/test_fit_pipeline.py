@@ -65,6 +65,7 @@ def test_fit_then_predict_then_allocate(call, runs, tmp_path):
     assert "states no uncertainty" in stated["no_interval"]
 
 
+@pytest.mark.slow
 def test_groups_with_errors_in_x_through_the_file(call, runs):
     words = (
         "--groups",

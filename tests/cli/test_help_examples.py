@@ -17,7 +17,7 @@ from forecast.cli import cli
 from forecast.evaluation import ledger
 from forecast.tables import csv_format
 from forecast.tables.remote import trust_on_first_use
-from toolkit import DATE, noise
+from toolkit import DATE, noise, sample
 
 ROOT = Path(__file__).resolve().parents[2]
 #: The id that stands in the examples for one that a ledger of one's own has.
@@ -171,11 +171,22 @@ def check(said, monkeypatch, example):
     assert example != OFFLINE or ("nobody answers here" in done.out and "epoch-models" in done.out)
 
 
-def slow(example):
-    return example.startswith(LONG)
+#: What goes through every scenario, or a whole edition.
+LONGEST = ("forecast scenarios check --all", "forecast tables refresh --edition")
+USUAL = [each for each in EXAMPLES if not each.startswith(LONG)]
 
 
-@pytest.mark.parametrize("example", [pytest.param(e, marks=pytest.mark.slow) if slow(e) else e for e in EXAMPLES])
+@pytest.mark.parametrize(
+    "example",
+    [
+        *sample(USUAL, 3),
+        *(
+            pytest.param(each, marks=pytest.mark.xslow if each.startswith(LONGEST) else pytest.mark.slow)
+            for each in EXAMPLES
+            if each not in USUAL
+        ),
+    ],
+)
 def test_an_example_of_help_runs(said, folder, monkeypatch, example):
     check(said, monkeypatch, example)
 

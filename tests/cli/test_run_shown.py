@@ -93,7 +93,7 @@ PARITY = ["run", "brain-parity", "--draws", "200", "--what-if", "machine.growth*
 
 
 @pytest.mark.parametrize(
-    "section", sample([[], ["--show", "quantities"], ["--show", "limits"], ["--show", "answers"]], 3)
+    "section", sample([[], ["--show", "quantities"], ["--show", "limits"], ["--show", "answers"]], 4)
 )
 def test_a_screen_stores_the_ends_of_quantities_and_says_what_one_says_beside_a_file(said, path, monkeypatch, section):
     stored, project = [], engine.project

@@ -46,7 +46,7 @@ def test_an_answer_has_its_sentence_and_its_table_at_every_width(capsys, monkeyp
         assert_laid_out(in_brief("brain-parity"), SAMPLE, capsys, monkeypatch, case, "brain-parity")
 
 
-@pytest.mark.slow
+@pytest.mark.xslow
 def test_four_answers_at_many_widths_and_the_others_at_some(capsys, monkeypatch):
     names = get_registry().names("scenario")
     assert set(FOUR) <= set(names)

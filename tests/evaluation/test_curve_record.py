@@ -59,7 +59,7 @@ def test_sources_are_counted(curves):
     assert {name: names.count(name) for name in set(names)} == CURVES_PER_SOURCE
 
 
-@pytest.mark.slow
+@pytest.mark.xslow
 def test_the_record_is_of_each_source_with_what_the_others_choose(curves):
     with scored.pools_kept():
         left_out = scored.left_out(curves)
@@ -73,7 +73,7 @@ def test_the_record_is_of_each_source_with_what_the_others_choose(curves):
     assert left_out[of["all kinds"], 2].mean() <= 0.625
 
 
-@pytest.mark.slow
+@pytest.mark.xslow
 def test_what_a_changed_number_does_to_the_scores_is_written_beside_it(curves):
     with scored.pools_kept():
         changed = scored.sensitivity(curves, list(SENSITIVITY)[::8])

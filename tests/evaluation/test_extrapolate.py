@@ -207,6 +207,7 @@ def test_a_rise_in_the_past_takes_the_end_off():
     assert upper[1] > 1.05 * fell[-1]
 
 
+@pytest.mark.slow
 def test_curves_with_jumps_lie_in_their_intervals():
     """Level stretches between falls of random size, as running minima and counts of right answers have them."""
     inside = 0

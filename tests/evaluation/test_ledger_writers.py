@@ -109,7 +109,7 @@ def test_a_killed_writer_leaves_a_whole_ledger(tmp_path):
     kill_writers(tmp_path / "one.jsonl", 3)
 
 
-@pytest.mark.slow
+@pytest.mark.xslow
 def test_writers_killed_a_hundred_times_leave_a_whole_ledger(tmp_path):
     kill_writers(tmp_path / "one.jsonl", 100)
 

@@ -222,6 +222,7 @@ def test_the_shipped_record_is_of_the_scenario_and_the_tables_as_they_are():
     assert stated == record.made_from(), why
 
 
+@pytest.mark.slow
 def test_the_flagship_prints_its_own_record_with_its_size_and_limits(capsys):
     found = scenario_scores.of_scenario(record.SCENARIO)
     own = {row["quantity"]: row for row in scenario_scores.quantity_scores(found) if row["model"] == "model-capability"}
@@ -295,7 +296,7 @@ def test_published_models_count_from_the_day_they_appeared():
         assert first >= int(day[:4]) + (int(day[5:7]) - 1) / 12
 
 
-@pytest.mark.slow
+@pytest.mark.xslow
 def test_the_shipped_record_is_what_its_script_makes():
     """One vintage anew; the others are as long again each."""
     shipped = scenario_scores.of_scenario(record.SCENARIO)

@@ -239,7 +239,7 @@ def same(fits, i, alone, level=0.9, close=1e-8):
     assert np.abs(apart).max() < 1e-5
 
 
-@pytest.mark.parametrize("combination", sample(COMBINATIONS, 3))
+@pytest.mark.parametrize("combination", sample(COMBINATIONS, 6))
 def test_each_combination_is_the_loop_of_single_fits(combination):
     asked, data = COMBINATIONS[combination], curves(5, seed=3)
     fits = LAW.fit(data.assign({n: ("point", v) for n, v in SPREAD.items()}), by="curve", **asked)

@@ -52,6 +52,7 @@ def test_inside_the_data_and_of_several_variables_there_is_no_such_band():
     assert "no_interval" in flat.predict(N=1e9, D=1e13).attrs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [0.0005, 0.005])
 def test_a_loss_that_only_fell_is_not_predicted_above_its_last_value_and_noise(scale):
     """Six points and a known floor."""

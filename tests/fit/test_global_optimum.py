@@ -254,6 +254,7 @@ def test_a_law_that_only_falls_says_so_of_data_that_rise():
     assert chinchilla.diagnostics.opposed == "loss rises with D, this law only falls"
 
 
+@pytest.mark.slow
 def test_a_law_that_can_follow_raises_no_alarm():
     x, alarms = np.geomspace(10, 1e4, 12), 0
     for seed in range(12):

@@ -203,7 +203,7 @@ def test_bad_input_075_a_deep_law_goes_through_everything_that_walks_it(name):
     "hostile",
     [
         pytest.param("**".join(f"(a{i} + x)" for i in range(45)), id="45", marks=pytest.mark.slow),
-        pytest.param("**".join(f"(a{i} + x + b{i}*x**2)" for i in range(25)), id="25 of 3"),
+        pytest.param("**".join(f"(a{i} + x + b{i}*x**2)" for i in range(25)), id="25 of 3", marks=pytest.mark.slow),
     ],
 )
 def test_bad_input_075_derivatives_have_a_limit_and_say_so(hostile):

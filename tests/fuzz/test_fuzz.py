@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from toolkit import sample
+
 HERE = Path(__file__).parent
 
 
@@ -24,7 +26,7 @@ def tried(folder: Path, count: int, first: int = 0) -> tuple[dict[str, int], lis
     return last["done"], wrong
 
 
-@pytest.mark.parametrize("count", [100, pytest.param(None, marks=pytest.mark.slow)], ids=["some", "all"])
+@pytest.mark.parametrize("count", sample([60, 1500, None], 3, 2), ids=["some", "more", "all"])
 def test_nothing_a_stranger_writes_runs_reaches_out_or_ends_in_a_traceback(tmp_path, request, count):
     count = count or request.config.getoption("--fuzz")
     done, wrong = tried(tmp_path, count)

@@ -96,6 +96,7 @@ def test_what_is_no_size_is_refused_and_not_ranked(scenario, settings, says):
         forecast.project(scenario, draws=10, with_={**settings, **({"size": "13B"} if scenario == "emergence" else {})})
 
 
+@pytest.mark.slow
 def test_a_stray_draw_of_the_ceiling_leaves_a_magnitude():
     # at 66B, where a ceiling below the magnitude at 13B (one draw in a hundred thousand) once gave no number
     scenario = {

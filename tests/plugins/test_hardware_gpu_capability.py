@@ -196,6 +196,7 @@ def test_the_command_answers():
     assert {"slows", "watt_slows", "dollar_slows", "bandwidth_slows", "best_slows", "bandwidth_steps_slow"} <= names
 
 
+@pytest.mark.slow
 def test_an_announced_device_is_no_observation_and_a_released_one_is(tmp_path, capsys):
     """The series, what was last observed and every answer but the upper reading stay as they were."""
     head = (

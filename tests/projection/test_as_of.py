@@ -10,6 +10,7 @@ import forecast
 from forecast.contract.registry import get_registry
 from forecast.errors import UsageError
 from tests.toolkit import command
+from toolkit import sample
 
 run_command = command("run")
 SCENARIOS = get_registry().names("scenario")
@@ -228,6 +229,7 @@ def test_of_a_mixture_a_member_that_was_published_later_is_not_taken():
     assert longest[2024.0] < longest[2026.0]
 
 
+@pytest.mark.slow
 def test_nothing_that_was_published_later_moves_the_flagship_as_of_a_date(monkeypatch):
     """Perturb every authored number that is younger than the vintage: not a bit of any world differs."""
     from forecast.projection.plan import Plan
@@ -262,9 +264,8 @@ def test_the_command_reads_dates_and_refuses_what_is_none(capsys):
     assert run_command(capsys, "brain-parity", "--as-of", "soon").code == 2
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("date", ["2024-01-01", "2025-06-01"])
-@pytest.mark.parametrize("name", SCENARIOS)
+@pytest.mark.parametrize("name", sample(SCENARIOS, 0, 6))
 def test_every_scenario_answers_as_of_a_date_or_names_what_it_lacks(capsys, name, date):
     said = run_command(capsys, name, "--as-of", date, "--draws", "64", "--json")
     if said.code:

@@ -96,7 +96,7 @@ def test_a_shipped_scenario_gives_what_a_fresh_run_gives():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scenario", ["brain-parity", "model-capability"])
+@pytest.mark.parametrize("scenario", ["brain-parity", pytest.param("model-capability", marks=pytest.mark.xslow)])
 def test_every_choice_of_a_shipped_scenario_gives_what_a_fresh_run_gives(scenario):
     cache = RunCache()
     for asked in [{}, {}, *({name: c.values[-1]} for name, c in forecast.scenario(scenario).choices.items())]:

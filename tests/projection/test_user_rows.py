@@ -40,7 +40,7 @@ def already(run, name):
     ("scenario", "text", "met", "not_met"),
     [
         ("gpu-goal", DEVICE, ["one"], ["dollars"]),
-        pytest.param("model-capability", RUN, ["flop_1e28", "flop_1e29"], ["flop_1e30"], marks=pytest.mark.slow),
+        pytest.param("model-capability", RUN, ["flop_1e28", "flop_1e29"], ["flop_1e30"], marks=pytest.mark.xslow),
         pytest.param("model-capability", INDEX, ["index_180", "index_200"], ["flop_1e30"], marks=pytest.mark.slow),
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 
 from forecast.base.warning_lines import MAX_WARNING_LINES, warning_lines
 from forecast.errors import FixedParametersWarning
-from toolkit import json_of, shared_main as main
+from toolkit import json_of, sample, shared_main as main
 
 
 def test_the_lines_of_one_kind_stand_together():
@@ -21,7 +21,8 @@ def test_the_lines_of_one_kind_stand_together():
 
 
 @pytest.mark.parametrize(
-    "words", [["token-cost", "--set", "compute=70M"], ["model-capability"], ["gpu-capability"], ["metr-2025"]]
+    "words",
+    sample([["token-cost", "--set", "compute=70M"], ["model-capability"], ["metr-2025"], ["gpu-capability"]], 4),
 )
 def test_an_answer_has_at_most_three_lines_of_warnings_and_loses_none(words, capsys):
     assert main(["run", *words, "--draws", "64", "--json"]) == 0

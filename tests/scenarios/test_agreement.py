@@ -216,7 +216,7 @@ def drawn(model, time, *, observed):
     ], axis=1)  # fmt: skip
 
 
-@pytest.mark.parametrize("name", sample(SCENARIOS, 3))
+@pytest.mark.parametrize("name", sample(SCENARIOS, 9, 3))
 def test_the_last_row_lies_in_the_band_of_one_observation(name):
     with every() as case:
         for key, model in series(name):

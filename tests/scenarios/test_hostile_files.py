@@ -148,6 +148,7 @@ def test_models_are_fitted_as_long_as_there_is_time(tmp_path, monkeypatch):
     assert len(fits) == 3
 
 
+@pytest.mark.slow
 def test_the_end_of_what_extends_another_is_that_of_a_run(tmp_path):
     stated, said = {"extends": "model-capability", "until": 2035}, {"until": 2035, "draws": 16}
     extended, run = forecast.project(stated, draws=16), forecast.project("model-capability", **said)

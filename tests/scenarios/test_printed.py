@@ -26,7 +26,7 @@ def named(name):
             yield key, 3 * record["value"] if record["value"] else 1.0
 
 
-@pytest.mark.parametrize("name", sample(SHIPPED, 3))
+@pytest.mark.parametrize("name", sample(SHIPPED, 9, 4))
 def test_a_number_that_is_set_is_named_and_no_title_contradicts_it(name):
     settings, scenario = dict(named(name)), Scenario.load(name)
     before = opening_sentence(forecast.project(name, draws=4)) if settings else ""

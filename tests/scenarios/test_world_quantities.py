@@ -30,8 +30,8 @@ def values(text, **options):
     ("name", "door"),
     [
         ("largest-run", "model-capability.run"),
-        ("horizon-50", "model-capability.horizon"),
-        ("run-power", "model-capability.power"),
+        pytest.param("horizon-50", "model-capability.horizon", marks=pytest.mark.slow),
+        pytest.param("run-power", "model-capability.power", marks=pytest.mark.slow),
         # a model of the same name is asked by its full name; the ceiling is the quantity's alone
         ("fab-cost", "min(hardware/fab-cost, 1.1e14 USD)"),
         ("brain-compute", "brain/pooled"),
@@ -54,6 +54,7 @@ def test_a_door_is_titled_as_the_quantity_that_it_forecasts():
     assert str(answer).startswith("Power of the largest training run")
 
 
+@pytest.mark.slow
 def test_arithmetic_takes_quantities_and_the_forecast_may_be_a_formula():
     spent, run = values("run-cost * training-flop-per-dollar"), values("largest-run")
     assert spent.shape == run.shape  # of one world, in which the run is paid for
@@ -62,6 +63,7 @@ def test_arithmetic_takes_quantities_and_the_forecast_may_be_a_formula():
     np.testing.assert_array_equal(values("feasible-run"), values(door))
 
 
+@pytest.mark.slow
 def test_every_quantity_names_what_exists():
     records = get_registry().records("quantity")
     names = {record.spec.name for record in records}

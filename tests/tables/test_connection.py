@@ -166,7 +166,7 @@ def site() -> Iterator[Callable[[str], str]]:
             pass
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
-        thread = threading.Thread(target=running.serve_forever)
+        thread = threading.Thread(target=running.serve_forever, args=(0.01,))
         thread.start()
         base = f"http://127.0.0.1:{running.server_port}"
 

@@ -63,7 +63,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.setenv("FORECAST_DATA", str(tmp_path / "cache"))
     Handler.asked = []
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
-        thread = threading.Thread(target=running.serve_forever)
+        thread = threading.Thread(target=running.serve_forever, args=(0.01,))
         thread.start()
         with access.allow(downloads=True, hosts=["127.0.0.1"]):
             yield f"http://127.0.0.1:{running.server_port}"

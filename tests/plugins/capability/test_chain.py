@@ -13,6 +13,7 @@ from scipy.integrate import trapezoid
 from scipy.stats import multivariate_normal, norm
 
 import forecast
+import toolkit
 from forecast import tables
 from forecast.errors import DataError, EmptyDataError, UsageError
 from forecast.streams import Streams
@@ -22,7 +23,7 @@ from forecast_capability.chain.make_draws import made_from, n_draws
 from forecast_capability.chain.posterior import log_density, sample, state
 from forecast_capability.chain.rows import DISCLOSED, RUN, UNDISCLOSED, observed
 from forecast_capability.chain.worlds import ALONE, ALONE_FORM, DRAWS_FOLDER, RIVALS, WORLD_COLUMNS, columns, estimates
-from tests.toolkit import command
+from toolkit import command
 
 chain = command("chain")
 STRAIGHT, BENT, DRIVEN = PLAIN, Form(compute="bent"), Form(algorithms="research")
@@ -112,7 +113,7 @@ def test_slopes_are_the_derivatives_of_values(form):
 SIMULATED = (BENT, Form(algorithms="research-break", horizon="break"), Form(algorithms="break", horizon="square"))
 
 
-@pytest.mark.parametrize("form", SIMULATED, ids=lambda form: form.name)
+@pytest.mark.parametrize("form", toolkit.sample(SIMULATED, 3), ids=lambda form: form.name)
 def test_the_moments_are_those_of_worlds_that_are_simulated(form):
     """An undisclosed model with index and horizon, a run of its day, and a model of disclosed compute."""
     rng, n, at = np.random.default_rng(3), 100_000, {"bend": 0.0, "algorithms_turn": 0.0, **medians(form)}
@@ -295,8 +296,7 @@ def test_the_shipped_draws_say_points_pace_and_that_only_their_sum_is_known():
     assert np.median(far) < np.median(bent["points"]) < middle
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("form", [STRAIGHT, BENT, DRIVEN], ids=lambda form: form.name)
+@pytest.mark.parametrize("form", toolkit.sample([STRAIGHT, BENT, DRIVEN], 0, 3), ids=lambda form: form.name)
 def test_drawn_anew_the_posterior_is_the_shipped_one(form):
     anew = columns(rows(), form, now=NOW, draws=1000, worth_of=500, seed=5).columns
     for name in ("points", "pace", "compute", "level", "doublings", "algorithms_slope", "elasticity", "beta"):
@@ -512,6 +512,7 @@ def crossings() -> dict[tuple[str, str], float]:
     }
 
 
+@pytest.mark.slow
 def test_the_pace_of_algorithms_moves_the_index_by_years_and_compute_matters():
     for drives in ("no", "yes"):
 
@@ -561,7 +562,7 @@ def test_the_command_opens_with_a_sentence_for_each_form(capsys):
     assert "without models of disclosed compute (65 rows" in said
 
 
-@pytest.mark.slow
+@pytest.mark.xslow
 def test_intervals_hold_the_truth_of_simulated_chains():
     """Fifteen chains, so that the share of all quantities is known to some 4 points."""
     held = list(interval_coverage(rows(), STRAIGHT, chains=15, worth=100, seed=1))

@@ -52,10 +52,10 @@ def read(run, text):
     "group",
     [
         "metr-2025",
-        "epoch-limits",
-        "ho-2024",
         "gpu-limits",
-        "cotra-2020",
+        pytest.param("epoch-limits", marks=pytest.mark.slow),
+        pytest.param("ho-2024", marks=pytest.mark.slow),
+        pytest.param("cotra-2020", marks=pytest.mark.slow),
         pytest.param("direct-approach", marks=pytest.mark.slow),
         pytest.param("ai-economy-2026", marks=pytest.mark.slow),
         pytest.param("kwa-2026", marks=pytest.mark.slow),

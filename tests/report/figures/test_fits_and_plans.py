@@ -103,7 +103,7 @@ def test_rivals_are_drawn_in_their_order_and_failures_are_named(tmp_path):
 @pytest.mark.parametrize(
     "words",
     [
-        ("predict", "scaling/chinchilla@besiroglu2024", "N=1e9,1e10", "D=1e12"),
+        pytest.param(("predict", "scaling/chinchilla@besiroglu2024", "N=1e9,1e10", "D=1e12"), marks=pytest.mark.slow),
         pytest.param(("compare", "scaling/chinchilla", "scaling/kaplan", "--data", "runs.csv"), marks=pytest.mark.slow),
         pytest.param(("allocate", "scaling/chinchilla@besiroglu2024", "--compute", "1e25"), marks=pytest.mark.slow),
         ("fit", "scaling/chinchilla", "--data", "runs.csv"),
@@ -193,6 +193,7 @@ def test_many_fits_are_drawn_on_one_axes_a_colour_each():
         fits.plot(variable="z")
 
 
+@pytest.mark.slow
 def test_a_panel_for_a_column_of_a_journal(tmp_path, capsys):
     out, figure = tmp_path / "a.nc", tmp_path / "a.svg"
     run = ("run", "metr-2025", "--draws", "32")

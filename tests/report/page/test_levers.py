@@ -13,7 +13,7 @@ from forecast.report.headline import opening_sentence
 from forecast.report.page import html, write_page
 from forecast.report.page.lever_controls import answer_titles, carried_answer, lever_answers, lever_controls
 from forecast.sensitivity.lever_points import lever_points
-from toolkit import command
+from toolkit import command, sample
 
 run = command("run")
 
@@ -127,7 +127,9 @@ MANY = {
 }
 
 
-@pytest.mark.parametrize("update", [{}, {"update": {"growth": {"log_likelihood": "-(growth*1 year - 0.3)**2/0.02"}}}])
+@pytest.mark.parametrize(
+    "update", sample([{}, {"update": {"growth": {"log_likelihood": "-(growth*1 year - 0.3)**2/0.02"}}}], 2)
+)
 def test_places_computed_together_say_what_runs_of_their_own_say(update):
     stated = forecast.scenario({**MANY, **update})
     settings = {"with_": {"unit": 2}, "what_if": [{"of": "rival", "growth": "0.9*", "since": 2030}]}
@@ -318,7 +320,10 @@ def test_what_is_moved_together_takes_an_engine(opened, tree):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "most"), [("brain-parity", 1_000_000), ("model-capability", 2_000_000)])
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [("brain-parity", 1_000_000), pytest.param("model-capability", 2_000_000, marks=pytest.mark.xslow)],
+)
 def test_a_page_with_its_levers_stays_small(name, most):
     tree = forecast.project(name)
     page = html(tree, toml=forecast.scenario(name).to_toml(), lever_answers=lever_answers(tree, name, draws=64))

@@ -222,6 +222,8 @@ def test_the_page_of_a_run_repeats_it(capsys, tmp_path):
         "2040",
         "--set",
         "metric=linpack",
+        "--lever-draws",
+        "0",
         "--report",
         str(tmp_path / "f.html"),
     )
