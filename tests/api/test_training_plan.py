@@ -64,6 +64,7 @@ def test_a_loss_is_reached_at_the_fitted_parameters_and_a_smaller_model_takes_mo
     assert smaller["cost"] > best["cost"]
 
 
+@pytest.mark.slow
 def test_what_was_left_open_and_what_does_not_fit_is_said():
     assert "90 days are a free choice" in forecast.plan(compute=1e23, **FEW).notes[0]
     crowded = forecast.plan(size="400B", tokens="1B", cards=8, **FEW)
@@ -131,6 +132,7 @@ def test_runs_that_are_known_lie_in_its_intervals(given, known):
         assert low <= value <= high <= 4 * low
 
 
+@pytest.mark.slow
 def test_a_device_that_nobody_rents_out_is_planned_without_a_cost(capsys):
     plan = forecast.plan(size="175B", tokens="300B", cards=10000, device="tesla-v100-sxm2", **FEW)
     assert "and what renting costs is not known." in plan.sentence
@@ -160,7 +162,7 @@ def test_what_it_costs_is_told_by_who_owns_the_devices():
 
 def test_the_command_tells_it_on_a_screen_and_as_data(capsys, tmp_path):
     page = tmp_path / "plan.html"
-    words = ["--budget", "20M USD", "--by", "2027-06", "--draws", "256", "--report", str(page)]
+    words = ["--budget", "20M USD", "--by", "2027-06", "--draws", "64", "--report", str(page)]
     told = command("plan")(capsys, *words)
     assert "cheapest" in told.out
     assert "chance to cost more" in told.out

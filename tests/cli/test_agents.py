@@ -254,6 +254,7 @@ def test_two_hosts_start_programs_of_their_own(folder):
     assert asyncio.run(both()) == never
 
 
+@pytest.mark.slow
 def test_only_the_protocol_is_on_standard_output_and_ctrl_c_ends_it(folder):
     warned = {"name": "run", "arguments": {"scenario": "gpu-cluster", "draws": 64}}
     begun, asked = (

@@ -70,6 +70,7 @@ def test_wrong_usage_is_one_line_and_exit_2(capsys, words, says):
     assert says in run(capsys, *words).refused()
 
 
+@pytest.mark.slow
 def test_a_failed_claim_is_listed_and_warned_of(fake_plugins, capsys):
     fake_plugins.add(
         "demo",

@@ -184,6 +184,7 @@ def engine(page):
     return json.loads(re.search(r'id="engine">(.*?)</script>', page, re.DOTALL)[1])
 
 
+@pytest.mark.slow
 def test_foreign_text_on_the_page_ends_no_script(folder):
     hostile = "</script><script>alert(1)</script><!--"
     (folder / "hostile.toml").write_text(SCENARIO.replace("When is it fast?", hostile))
@@ -240,6 +241,7 @@ def test_what_stands_around_an_answer_is_that_of_the_answer(ask, folder):
     assert "<b>" not in edited["html"]
 
 
+@pytest.mark.slow
 def test_the_library_is_there(ask):
     given = ask(url="/scenario", content=json.dumps({"scenario": "brain/evidence"})).json()
     assert "unknown scenario 'brain/evidence'" in given["error"]

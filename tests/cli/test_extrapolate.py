@@ -96,6 +96,7 @@ def test_rows_can_be_chosen(capsys, curve):
     assert err == ""
 
 
+@pytest.mark.slow
 def test_dates_become_a_shape_of_trends(capsys, series):
     done = run(capsys, series, "--x", "date", "--y", "flops", "--to", "2030", "--json")
     assert done.code == 0, done.err

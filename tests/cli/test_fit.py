@@ -108,6 +108,7 @@ def test_a_parameter_that_the_verdict_does_not_identify_is_not_called_identified
     assert rows["R_D"]["upper"] > 50 * rows["R_D"]["lower"]
 
 
+@pytest.mark.slow
 def test_a_fit_by_a_protocol_is_drawn_with_the_points_that_it_saw(capsys, reference_data, tmp_path):
     runs = reference_data / "scaling" / "datablations" / "datablations_182_outliers_removed.csv"
     words = ("--data", str(runs), "--protocol", "muennighoff2023", "--plot", str(tmp_path / "fit.svg"))
@@ -125,6 +126,7 @@ def test_out_and_plot(capsys, data, tmp_path):
     assert (tmp_path / "again.svg").read_text() == drawn
 
 
+@pytest.mark.slow
 def test_a_figure_has_a_panel_for_each_variable(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)

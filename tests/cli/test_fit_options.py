@@ -158,7 +158,7 @@ RUNS = {"params": "n", "tokens": "d", "unique_tokens": "u", "loss": "final"}
     [
         (*CHINCHILLA, SIZES, "besiroglu2024", BY_COLUMNS, 240, "A", 477.826),
         pytest.param(*CHINCHILLA, SIZES, "besiroglu2024", BY_VARIABLES, 240, "A", 477.826, marks=pytest.mark.slow),
-        (*CHINCHILLA, SIZES, "hoffmann2022-a3", BY_COLUMNS, 245, "E", 1.89134),
+        pytest.param(*CHINCHILLA, SIZES, "hoffmann2022-a3", BY_COLUMNS, 245, "E", 1.89134, marks=pytest.mark.slow),
         ("scaling/data-constrained", "datablations/datablations_182_outliers_removed.csv", RUNS, "muennighoff2023",
          ("--let", "params = n", "--let", "tokens = d", "--let", "unique_tokens = u", "--y", "final"), 182, "R_N",
          1.70601),

@@ -85,6 +85,7 @@ def test_groups_with_errors_in_x_through_the_file(call, runs):
     assert points[1]["median"] - points[0]["median"] == pytest.approx(0.3, abs=0.02)
 
 
+@pytest.mark.slow
 def test_compare_prefers_the_law_that_made_the_runs(call):
     found = call("compare", LAW, "E + A*N**-alpha", "--variables", "N", "--data", "runs.csv", *LETS)
     assert found["best"]["aicc"] == LAW

@@ -82,6 +82,7 @@ def test_what_cannot_be_said_is_refused(said, runs, words, says):
     assert says in said(*words).refusal
 
 
+@pytest.mark.slow
 def test_many_fits_are_small_multiples_of_one_style(said, runs, monkeypatch):
     from matplotlib.figure import Figure
 

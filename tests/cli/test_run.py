@@ -252,6 +252,7 @@ def test_bad_input_085_086_the_same_seed_gives_the_same_bytes_everywhere(tmp_pat
     assert sys.prefix.encode() not in text
 
 
+@pytest.mark.slow
 def test_a_long_horizon_shows_about_a_dozen_steps(said):
     words = ["brain-parity", "--draws", "40", "--set", "metric=hpcg", "--set", "trend=exponential"]
     words += ["--set", "estimate=kurzweil-2005", "--until"]

@@ -81,6 +81,7 @@ def test_what_is_shown_must_be_quantities(said, path, shown, says):
     assert says in said("run", str(path), "--draws", "50").refused()
 
 
+@pytest.mark.slow
 def test_the_section_shows_the_main_table_at_the_last_year_and_no_helper(said):
     code, out, _ = said("run", "gpu-capability", "--draws", "200", "--show", "quantities")
     assert code == 0

@@ -12,6 +12,7 @@ from forecast.report.headline import opening_sentence
 WORDS = ("brain-parity", "--draws", "20", "--until", "2060", "--set", "metric=hpcg", "--set", "trend=changepoint")
 
 
+@pytest.mark.slow
 def test_another_model_is_taken_and_nothing_else_is_drawn_anew(tmp_path):
     options = {"draws": 20, "until": 2060, "with_": {"metric": "hpcg", "trend": "changepoint"}}
     before = forecast.project("brain-parity", **options)

@@ -12,7 +12,7 @@ import pytest
 
 import forecast
 from forecast.tables import csv_format
-from toolkit import json_of, saturating, spawn
+from toolkit import json_of, sample, saturating, spawn
 
 SCENARIO = """
 title = "a size"
@@ -85,7 +85,7 @@ def assert_same(found: object, expected: object) -> None:
         assert found == expected
 
 
-@pytest.mark.parametrize("name", MADE)
+@pytest.mark.parametrize("name", sample(MADE, 2))
 def test_what_is_shown_is_what_was_printed(said, there, name):
     assert said("show", name).out == said(*MADE[name]).out
     shown, made = said("show", name, "--json").json, said(*MADE[name], "--json").json

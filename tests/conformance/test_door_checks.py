@@ -25,6 +25,7 @@ def test_doors_that_tell_other_numbers_are_found():
     assert all("model-limits.power_limit says" in message for _, message in found)
 
 
+@pytest.mark.slow
 def test_a_door_that_is_no_more_is_found():
     assert any("nothing" in message for _, message in breaches(also=("model-compute.nothing",)))
 

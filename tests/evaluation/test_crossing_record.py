@@ -83,6 +83,7 @@ def test_the_shipped_record_counts_what_the_backtests_state(monkeypatch):
         assert kinds.pop("all") == sum(kinds.values()) > 4000
 
 
+@pytest.mark.slow
 def test_an_answer_cites_the_range_of_its_own_probability(capsys):
     answer = forecast.ask("hardware/linpack >= 1e19 FLOP/s")
     stated = answer.probability(by=2036)

@@ -238,6 +238,7 @@ def test_the_flagship_prints_its_own_record_with_its_size_and_limits(capsys):
         assert rival in " ".join(behind)
 
 
+@pytest.mark.slow
 def test_limits_print_how_what_they_rest_on_was_forecast(capsys):
     """Of capital expenditure all misses since 2023 are from above: what money allows was too little."""
     found = scenario_scores.of_scenario("capability/model-limits").sel(model="model-limits")

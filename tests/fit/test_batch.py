@@ -249,6 +249,7 @@ def test_each_combination_is_the_loop_of_single_fits(combination):
         same(fits, i, alone, close=1e-7 if "objective" in asked else 1e-8)
 
 
+@pytest.mark.slow
 def test_counts_are_the_loop_too():
     rng = np.random.default_rng(1)
     x, trials = np.linspace(-5, 5, 25), np.full((4, 25), 200)
@@ -273,6 +274,7 @@ def test_counts_are_the_loop_too():
         law.fit({"x": x, "y": wrong[1], "n": trials[1]}, **asked)
 
 
+@pytest.mark.slow
 def test_a_protocol_starts_each_curve_from_its_own_best_point():
     rng = np.random.default_rng(0)
     law = forecast.law("scaling/chinchilla")

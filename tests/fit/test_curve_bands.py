@@ -89,6 +89,7 @@ def test_what_says_nothing_of_a_place_ahead_is_no_warning_and_a_wide_band_is_one
     assert "the ends of the 90 % band of an observation are a factor of" in rough.attrs["warnings"]
 
 
+@pytest.mark.slow
 def test_the_command_says_when_extrapolate_would_have_done_better(tmp_path, capsys):
     path = tmp_path / "run.csv"
     path.write_text("x,y\n" + "\n".join(f"{a!r},{b!r}" for a, b in zip(X.tolist(), loss().tolist(), strict=True)))

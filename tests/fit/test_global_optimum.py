@@ -67,6 +67,7 @@ def test_a_pole_among_the_data_is_no_optimum():
         assert forecast.Law(text, variables=["x"]).fit({"x": x, "y": 1 / x}).solutions.problem().poles is None
 
 
+@pytest.mark.slow
 def test_a_pole_that_fits_closer_by_chance_takes_no_certificate_away():
     law, rng, remarks, refused = forecast.Law("(a + b*x)/(1 + c*x)", variables=["x"]), np.random.default_rng(3), 0, 0
     for _ in range(20):
@@ -228,6 +229,7 @@ def test_no_random_law_from_text_is_called_converged_where_scipy_finds_better():
 # Laws that cannot follow ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_law_that_only_falls_says_so_of_data_that_rise():
     x = np.geomspace(10, 1e4, 8)
     data = {"tokens": x, "accuracy": 0.1 + 0.02 * np.log(x)}

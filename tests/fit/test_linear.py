@@ -7,6 +7,7 @@ from scipy.optimize import lsq_linear
 
 from forecast import Law
 from forecast.fit.solve.separable.linear import bounded_squares
+from toolkit import sample
 
 LINE = Law("a + b*x", variables=["x"])
 
@@ -91,7 +92,9 @@ def test_a_weight_of_two_is_two_copies(law, objective):
         assert many.params[name].values == pytest.approx(twice.params[name].values, rel=1e-9)
 
 
-@pytest.mark.parametrize(("scale", "offset"), [(1.0, 0.0), (1.0, 1e6), (1.0, 1e9), (1e12, -1e12), (1e-9, 1e-3)])
+@pytest.mark.parametrize(
+    ("scale", "offset"), sample([(1.0, 0.0), (1.0, 1e6), (1.0, 1e9), (1e12, -1e12), (1e-9, 1e-3)], 2)
+)
 def test_an_offset_or_a_scale_is_no_ridge(scale, offset):
     data = lines(np.random.default_rng(4), 200, scale, offset)
     fits = LINE.fit(data, by="curve")

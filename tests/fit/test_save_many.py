@@ -52,7 +52,7 @@ FITS = {
 }
 
 
-@pytest.mark.parametrize("name", sample(FITS, 3))
+@pytest.mark.parametrize("name", sample(FITS, 6))
 def test_fits_come_back_with_every_number(name, tmp_path):
     fits = FITS[name]()
     again = forecast.load(fits.save(tmp_path / "fits.nc"))

@@ -106,7 +106,8 @@ def test_bad_input_091_a_break_outside_the_data_is_not_identified_and_equals_the
     np.testing.assert_allclose(fit.law.value(fit.values, x=x), single.law.value(single.values, x=x), rtol=1e-5)
 
 
-@pytest.mark.parametrize("seed", [3, pytest.param(12, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [3, 12])
 def test_bad_input_091_a_break_that_only_the_noise_has_is_not_identified(seed):
     x = np.geomspace(1, 1e4, 60)
     data = {"x": x, "y": 3 * x**-0.3 * noise(60, seed)}

@@ -35,6 +35,7 @@ def run():
     return forecast.project("quantisation", draws=500)
 
 
+@pytest.mark.slow
 def test_every_row_is_there_with_its_verdict(claims):
     assert {name: claims[name]["verdict"] for name in ROWS} == ROWS
     assert not [c["id"] for c in claims.values() if c["verdict"] == FAILED]

@@ -189,6 +189,7 @@ VERDICTS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_every_claim_has_its_verdict():
     found = {
         c["id"]: c

@@ -218,6 +218,7 @@ def own_quotes(folder, rows):
     return str(file)
 
 
+@pytest.mark.slow
 def test_what_nothing_fits_says_by_how_much_and_every_lever_moves_what_it_should(guide):
     def told(**settings):
         run = forecast.project("gpu-guide", draws=64, with_={"use": ["inference-8bit"], **settings})
@@ -248,6 +249,7 @@ def test_what_nothing_fits_says_by_how_much_and_every_lever_moves_what_it_should
     )  # seven billion parameters in 16 bits
 
 
+@pytest.mark.slow
 def test_as_of_the_essays_day_nothing_later_counts_and_the_three_charts_are_there():
     run = forecast.project("gpu-guide", draws=64, as_of="2023-01-30")
     devices, words = run.choices["device"].values, Labels(run)
@@ -261,6 +263,7 @@ def test_as_of_the_essays_day_nothing_later_counts_and_the_three_charts_are_ther
     assert {"geforce-rtx-4090", "radeon-rx-7900-xtx"} <= first  # the first two of the essay's chart, recomputed
 
 
+@pytest.mark.slow
 def test_prices_are_those_of_the_tables_as_they_stand(tmp_path):
     package = descriptor.read_descriptor(tables.descriptor_of("datasets/accelerators"))
     own = next(each for each in package.resources if each.name == "accelerators")

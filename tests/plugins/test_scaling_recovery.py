@@ -7,7 +7,7 @@ import forecast
 from forecast.contract.registry import get_registry
 
 #: What the default tier recovers: a law of each kind (powers, sums of powers, breaks, saturating data, curves in time).
-REPRESENTATIVE = {"power", "saturating-power", "chinchilla", "kaplan", "broken-power", "m4", "data-constrained", "bass"}
+REPRESENTATIVE = {"saturating-power", "chinchilla", "broken-power", "bass"}
 LAWS = [
     pytest.param(r.spec.name, marks=[] if r.spec.name in REPRESENTATIVE else pytest.mark.slow)
     for r in get_registry().records("law")

@@ -16,7 +16,7 @@ from forecast.models import Anchored, model, shape
 from forecast.models.shapes import track_record
 from forecast.streams import Streams
 from forecast_trends.pool.shape import FittedPool, Pool, PoolOfRecords
-from toolkit import command, json_of
+from toolkit import command, json_of, sample
 
 TIME = np.arange(1990.0, 2015.0)
 RNG = np.random.default_rng(5)
@@ -160,14 +160,17 @@ def test_scenarios_put_the_members_beneath_the_ensemble_and_mark_what_is_none(na
 
 @pytest.mark.parametrize(
     "question",
-    [
-        "hardware/linpack >= 1e20 FLOP/s",
-        "hardware/gpu-best-per-watt-fp32 >= 1 TFLOP/s/W",
-        "hardware/gpu-best-per-watt-fp8 >= 20 TFLOP/s/W",
-        "hardware/gpu-peak-fp32 >= 1 PFLOP/s",
-        "hardware/gpu-per-dollar-fp32 >= 1 TFLOP/s/USD",
-        "capability/training-compute >= 1e29 FLOP",
-    ],
+    sample(
+        [
+            "hardware/linpack >= 1e20 FLOP/s",
+            "hardware/gpu-best-per-watt-fp32 >= 1 TFLOP/s/W",
+            "hardware/gpu-best-per-watt-fp8 >= 20 TFLOP/s/W",
+            "hardware/gpu-peak-fp32 >= 1 PFLOP/s",
+            "hardware/gpu-per-dollar-fp32 >= 1 TFLOP/s/USD",
+            "capability/training-compute >= 1e29 FLOP",
+        ],
+        3,
+    ),
 )
 def test_the_ensemble_lies_among_its_members(question):
     found = forecast.ask(question, draws=512).to_dict()["result"]["questions"]

@@ -13,6 +13,7 @@ from forecast.projection.engine import project
 from forecast.projection.model_fits import ModelFits
 from forecast.projection.operations import OPERATIONS
 from forecast.projection.paths.run_cache import BoundedStore, CachedStreams, RunCache
+from toolkit import sample
 
 DRAWS = 64
 
@@ -66,7 +67,7 @@ when = "machine >= brain"
     return tmp_path / "machine.toml"
 
 
-@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("shared", sample([True, False], 2))
 def test_every_change_of_a_scenario_gives_what_a_fresh_run_gives(machine, shared):
     cache = RunCache() if shared else None  # what all runs of a process share
     changes = [
@@ -418,6 +419,7 @@ def test_what_a_fit_keeps_alive_counts():
     assert store.n_bytes <= store.size
 
 
+@pytest.mark.slow
 def test_a_long_chain_and_a_cycle_are_found_again():
     record = {
         "start": 2025, "until": 2027,

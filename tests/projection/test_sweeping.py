@@ -71,6 +71,7 @@ def test_each_value_is_what_it_would_be_alone_and_all_else_is_the_same():
     assert tree["observed/machine"].identical(untouched["observed/machine"])
 
 
+@pytest.mark.slow
 def test_it_is_saved_summarised_and_said(tmp_path):
     tree = run(sweep={"goal": [1e3, 1e5], "machine.growth": [0.2, 0.4]}, with_={"share": 1})
     assert forecast.load(save(tree, tmp_path / "s.nc")).run.identical(tree)

@@ -38,6 +38,7 @@ def test_an_answer_has_at_most_three_lines_of_warnings_and_loses_none(words, cap
     assert all(" ".join(each.split()) in text for each in every)
 
 
+@pytest.mark.slow
 def test_they_stand_below_the_answer():
     words = [sys.executable, "-m", "forecast", "run", "token-cost", "--set", "compute=70M", "--draws", "64"]
     both = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True)

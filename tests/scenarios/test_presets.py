@@ -83,6 +83,7 @@ def test_what_it_cannot_set_is_refused_when_it_is_read(preset, said):
     assert said in str(problem.value)
 
 
+@pytest.mark.slow
 def test_a_preset_is_taken_and_listed_in_the_command_line(capsys):
     words = ["run", "ai-2027-a", "--draws", "64", "--json"]
 

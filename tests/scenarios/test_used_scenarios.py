@@ -229,6 +229,7 @@ def test_what_is_no_quantity_is_no_attribute(home):
     assert not hasattr(home, "__array__")
 
 
+@pytest.mark.slow
 def test_one_object_in_every_shipped_scenario():
     both = forecast.scenario(
         use={"mc": "model-capability", "brain": "brain-parity"}, quantities={"wait": "mc.run / brain.machine"}

@@ -75,6 +75,7 @@ def test_every_quantity_names_what_exists():
             read_question(record.spec.name, rival=rival)
 
 
+@pytest.mark.slow
 def test_rivals_stand_beneath_with_their_phrase_and_are_asked_alone(capsys):
     question = "largest-run >= 1e29 FLOP"
     spec = world_quantity(question)

@@ -305,6 +305,7 @@ def test_spending_that_grows_faster_and_research_by_machines_bring_it_forward():
         assert np.median(more[-1]) > 1.1 * np.median(before[-1]), name
 
 
+@pytest.mark.slow
 def test_levers_are_asked_on_the_command_line(capsys):
     told = run_command(
         capsys, "model-compute", "--draws", "256", "--set", "moratorium=1e28 FLOP", "--set", "variant=trends continue"
@@ -317,7 +318,7 @@ def test_levers_are_asked_on_the_command_line(capsys):
 # --- Growth that goes together ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("asked", [0.0, 0.4, 0.7])
+@pytest.mark.parametrize("asked", sample([0.0, 0.4, 0.7], 3))
 def test_growth_of_sites_follows_spending_of_a_year_before_as_asked(asked):
     of = worlds(growth_together=asked, draws=1024)
     spending, site = of("spending_luck"), of("site_luck")

@@ -356,6 +356,7 @@ def test_compute_of_the_frontier_starts_where_the_estimate_puts_it_and_neither_i
     assert np.median(path[-1]) == pytest.approx(world["compute"] + 6 * world["compute_slope"], abs=0.25)
 
 
+@pytest.mark.slow
 def test_where_research_drives_algorithms_its_compute_moves_them_and_nowhere_else():
     """More research finds more; frozen, what is found slows down; at elasticity 0 it moves nothing."""
     grown = 10 ** (0.5 * (AHEAD - NOW))

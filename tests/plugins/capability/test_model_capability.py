@@ -200,6 +200,7 @@ def test_each_rival_is_taken_where_it_is_drawn(of):
             np.testing.assert_allclose(out[:, mine], expected[:, mine], rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_loss_is_that_of_the_rival_that_is_drawn_and_repetition_costs(capsys):
     """In a scenario of its own: nothing on the path from money to dates reads it."""
     run = forecast.project("model-loss", draws=256, with_={"variant": "trends continue"})
@@ -254,6 +255,7 @@ def held(name, as_of, ahead):
     return low <= seen.value[seen.time <= as_of + ahead].max() <= high
 
 
+@pytest.mark.slow
 def test_intervals_of_earlier_years_held_one_and_two_years_later(capsys):
     told = {case: held(*case) for case in CASES}
     could = {case: value for case, value in told.items() if value is not None}
@@ -348,6 +350,7 @@ def test_both_horizons_of_a_model_differ_by_a_factor_that_moves_neither_with_len
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_horizon_at_80_percent_is_that_at_50_over_one_factor_a_world():
     run = forecast.project("model-statements", draws=1024, with_={"variant": "trends continue"})
     half, most = (run.worlds[name].squeeze().transpose("time", "draw").values for name in ("horizon", "horizon_80"))

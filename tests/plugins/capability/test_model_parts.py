@@ -19,7 +19,7 @@ def run(name: str) -> Projection:
     return forecast.project(name, draws=64)
 
 
-@pytest.mark.parametrize("part", sample(PARTS, 3))
+@pytest.mark.parametrize("part", sample(PARTS, 6))
 def test_a_part_alone_has_the_quantities_of_the_whole_bit_for_bit(part):
     whole, own = run(WHOLE), run(part)
     assert len(own.quantities) > 20
@@ -38,7 +38,7 @@ def test_the_whole_is_its_parts_and_questions():
     assert homes == {f"capability/{name}" for name in SCENARIOS}
 
 
-@pytest.mark.parametrize("part", sample(PARTS, 3))
+@pytest.mark.parametrize("part", sample(PARTS, 6))
 def test_a_part_reads_back_from_its_text(part):
     own = run(part)
     again = forecast.project(Scenario.from_text(Scenario.load(part).to_toml()), draws=64)

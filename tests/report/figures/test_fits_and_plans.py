@@ -58,6 +58,7 @@ def test_a_fit_draws_itself_on_axes(fit):
         forecast.law("scaling/chinchilla").published("besiroglu2024").plot()
 
 
+@pytest.mark.slow
 def test_the_figure_of_a_fit_has_one_legend_outside_its_panels(fit, runs, tmp_path):
     shown = texts(fit_figure.plot_fit(fit, tmp_path / "a.svg"))
     for once in ("law", "observed, moved along the law", "90% of observations", "90% confidence of the law"):
@@ -154,6 +155,7 @@ def test_an_answer_draws_its_trajectories_and_what_moves_it():
     assert [label.get_text() for label in axes.get_yticklabels()] == ["start of the trend"]
 
 
+@pytest.mark.slow
 def test_an_answer_writes_the_figure_of_its_command(tmp_path):
     given = forecast.scenario("metr-2025").ask("month", draws=64)
     assert given.plot(tmp_path / "a.svg", panel="dates", width="column") == tmp_path / "a.svg"

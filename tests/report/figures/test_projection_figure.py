@@ -55,12 +55,14 @@ def test_a_figure_has_answers_trajectories_and_what_moves_them(run, tmp_path):
     assert opening_sentence(run) not in " ".join(shown)
 
 
+@pytest.mark.slow
 def test_a_figure_has_its_title_and_sentence_where_they_are_asked_for(run, tmp_path):
     shown = " ".join(texts(figures.plot_projection(run, tmp_path / "a.svg", titled=True)))
     assert run.title in shown
     assert opening_sentence(run) in shown
 
 
+@pytest.mark.slow
 def test_a_panel_alone_is_that_of_the_whole(run):
     whole = axes_of(run)
     for panel, place in (("dates", slice(0, 1)), ("path", slice(1, 4)), ("drivers", slice(4, 5))):
@@ -128,6 +130,7 @@ def test_the_fitted_past_is_drawn_up_to_the_first_step_and_explained_once(run, t
     assert texts(figures.plot_projection(run, tmp_path / "a.svg")).count("fitted past") == 1
 
 
+@pytest.mark.slow
 def test_a_saved_projection_is_drawn_with_its_past_and_a_formula_without(tmp_path):
     made = growing({"value": 100})
     made["twice"] = {"expression": "2*x"}
@@ -428,6 +431,7 @@ def test_the_settings_of_matplotlib_are_left_alone(tmp_path):
     assert dict(mpl.rcParams) == before
 
 
+@pytest.mark.slow
 def test_a_change_stands_beside_what_was(tmp_path):
     before = forecast.project("gpu-goal", draws=128)
     after = forecast.project("gpu-goal", draws=128, with_={"budget": 2000}).beside(before)

@@ -64,6 +64,7 @@ def test_it_says_what_the_screen_says_and_runs_nothing(capsys, here, curve):
     assert table.count("%0A") == 3
 
 
+@pytest.mark.slow
 def test_a_date_that_is_reached_makes_a_page_and_foreign_text_stays_text(capsys, here, curve):
     out = run(capsys, curve, "--x", "<b>date</b>", "--y", "size", "--threshold", "1e12", "--report", "f.html")
     assert out.code == 0

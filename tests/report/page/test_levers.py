@@ -191,6 +191,7 @@ def test_a_page_without_them_offers_no_slider(tree):
     assert not [each for each in told(html(tree))["levers"] if "answers" in each]
 
 
+@pytest.mark.slow
 def test_a_run_writes_them_and_can_leave_them_out(capsys, tmp_path, scenario):
     file = tmp_path / "s.toml"
     file.write_text(scenario.to_toml(), encoding="utf-8")

@@ -141,6 +141,7 @@ def test_equal_answers_make_equal_pages(tree, page):
     assert html(tree, toml="until = 2060\n") == page
 
 
+@pytest.mark.slow
 def test_a_page_of_a_saved_projection_is_that_of_the_fresh_one(tree, page, tmp_path):
     save(tree, tmp_path / "a.nc")
     assert html(forecast.load(tmp_path / "a.nc").run, toml="until = 2060\n") == page
@@ -172,6 +173,7 @@ def test_swept_and_unweighed_choices_make_a_page():
     assert {each["kind"] for each in told["choices"]} == {"open"}
 
 
+@pytest.mark.slow
 def test_worlds_that_count_differently_carry_their_weights():
     plan = {**PLAN, "update": {"x": {"log_likelihood": "-(log(x/unit) - 3)**2"}}}
     plan["quantities"] = {**PLAN["quantities"], "unit": {"value": 1, "unit": "FLOP"}}
