@@ -29,6 +29,11 @@ __all__ = ["content_hash", "load", "quantiles", "safe_output", "save", "to_json"
 
 HASH_ATTRIBUTE = "content_hash"
 TIME_UNITS = "seconds since 1970-01-01"
+#: What netCDF-4 itself writes beside the attributes of a variable or a group.
+NETCDF_ATTRIBUTES = frozenset({
+    "CLASS", "DIMENSION_LIST", "NAME", "REFERENCE_LIST",
+    "_NCProperties", "_Netcdf4Coordinates", "_Netcdf4Dimid", "_nc3_strict",
+})  # fmt: skip
 #: The number that NaT is in memory; it cannot be a date.
 NAT_INTEGER = -(2**63)
 
@@ -108,13 +113,51 @@ def load(path: str | os.PathLike[str]) -> xr.DataTree:
 
 
 def _open_tree(path: Path) -> xr.DataTree:
+    """Read a file by h5py itself: through h5netcdf each variable is looked up by its path a dozen times."""
+    import h5py
 
     times = xr.coders.CFDatetimeCoder(time_unit="s")
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), h5py.File(path, "r") as file:
         warnings.simplefilter("ignore")
-        with xr.open_datatree(path, engine="h5netcdf", decode_times=times, decode_timedelta=False) as opened:
-            loaded = opened.load()
-    return _rebuilt(loaded, _as_saved)
+        read = {
+            group.name: xr.decode_cf(_read_group(group), decode_times=times, decode_timedelta=False)
+            for group in _groups(file)
+        }
+    return _rebuilt(xr.DataTree.from_dict(read), _as_saved)
+
+
+def _groups(group: Any) -> Iterator[Any]:
+    import h5py
+
+    yield group
+    for thing in group.values():
+        if isinstance(thing, h5py.Group):
+            yield from _groups(thing)
+
+
+def _read_group(group: Any) -> xr.Dataset:
+    import h5py
+
+    from forecast.base.netcdf_check import is_bare
+
+    variables = {}
+    for name, data in group.items():
+        if isinstance(data, h5py.Dataset) and not is_bare(data):
+            values = data.asstr()[()] if h5py.check_string_dtype(data.dtype) else data[()]
+            dims = (name,) if data.is_scale and data.ndim == 1 else tuple(_dimensions(data))
+            # how netCDF-4 names a variable that shares its name with a dimension that is not its own
+            variables[name.removeprefix("_nc4_non_coord_")] = xr.Variable(dims, values, _read_attributes(data))
+    return xr.Dataset(variables, attrs=_read_attributes(group))
+
+
+def _dimensions(data: Any) -> Iterator[str]:
+    for scales in data.attrs["DIMENSION_LIST"] if data.ndim else ():
+        yield data.file[scales[-1]].name.rpartition("/")[2]
+
+
+def _read_attributes(thing: Any) -> dict[str, Any]:
+    found = {key: value for key, value in thing.attrs.items() if key not in NETCDF_ATTRIBUTES}
+    return {key: value[0] if getattr(value, "shape", ()) == (1,) else value for key, value in found.items()}
 
 
 def _rebuilt(tree: xr.DataTree, change: Any) -> xr.DataTree:

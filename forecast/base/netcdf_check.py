@@ -16,7 +16,7 @@ from typing import Any
 from forecast.base.budgets import check_memory, format_bytes, memory
 from forecast.errors import ResultError, printable
 
-__all__ = ["check_structure"]
+__all__ = ["check_structure", "is_bare"]
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 MAX_OBJECTS = 10_000
@@ -112,7 +112,7 @@ class _StructureCheck:
         if foreign:
             self.refuse(name, f"packed by the HDF5 filter {min(foreign)}; results are saved unpacked")
         count = math.prod(data.shape) if data.shape is not None else 0
-        if not count or self.is_bare(data):
+        if not count or is_bare(data):
             return
         width = data.id.get_type().get_size()
         self.stored(data, name, count * width)
@@ -182,10 +182,11 @@ class _StructureCheck:
                 self.refuse(at, "several texts in one attribute; expected one")
             self.count(at, BYTES_FACTOR * len(thing.attrs[key]))
 
-    def is_bare(self, data: Any) -> bool:
-        """Tell whether this is a netCDF dimension alone, of which no value is ever read."""
-        mark = data.attrs.get("NAME") if data.is_scale else None
-        return isinstance(mark, bytes) and mark.startswith(BARE_DIMENSION)
+
+def is_bare(data: Any) -> bool:
+    """Tell whether this is a netCDF dimension alone, of which no value is ever read."""
+    mark = data.attrs.get("NAME") if data.is_scale else None
+    return isinstance(mark, bytes) and mark.startswith(BARE_DIMENSION)
 
 
 def _link_kind(name: str) -> str:

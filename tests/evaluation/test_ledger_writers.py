@@ -46,7 +46,7 @@ def test_what_several_processes_add_is_all_there(tmp_path):
     check_all_there(tmp_path / "one.jsonl", 6, 5)
 
 
-@pytest.mark.slow
+@pytest.mark.xslow
 def test_what_sixteen_processes_add_is_all_there(tmp_path):
     check_all_there(tmp_path / "one.jsonl", 16, 20)
 

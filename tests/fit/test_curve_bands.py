@@ -106,7 +106,7 @@ def test_the_command_says_when_extrapolate_would_have_done_better(tmp_path, caps
         assert (said in " ".join(shown.split())) == better
 
 
-@pytest.mark.slow
+@pytest.mark.xslow
 def test_real_curves_have_bands_and_most_are_not_warned_of(reference_data):
     files = [reference_data / "extrapolation_steps" / "curves_steps_dev.csv"]
     finite, covered, warned, error = [], [], [], []

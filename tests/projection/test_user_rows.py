@@ -41,7 +41,7 @@ def already(run, name):
     [
         ("gpu-goal", DEVICE, ["one"], ["dollars"]),
         pytest.param("model-capability", RUN, ["flop_1e28", "flop_1e29"], ["flop_1e30"], marks=pytest.mark.xslow),
-        pytest.param("model-capability", INDEX, ["index_180", "index_200"], ["flop_1e30"], marks=pytest.mark.slow),
+        pytest.param("model-capability", INDEX, ["index_180", "index_200"], ["flop_1e30"], marks=pytest.mark.xslow),
     ],
 )
 def test_what_a_new_row_meets_is_so_already_in_every_world_of_every_row(rows, scenario, text, met, not_met):

@@ -11,6 +11,7 @@ import forecast
 from forecast.claims import FAILED, evaluate_all
 from forecast.contract.registry import get_registry
 from forecast.projection.claim_values import read_claim_value
+from toolkit import sample
 
 #: What does not reproduce, and is said so: a verdict is never tuned. Each has a note that says why.
 DISAGREE = {
@@ -41,6 +42,11 @@ DISAGREE = {
     "metr-year-2019",
     "metr-doubling-2019-p80",
 }
+#: Packs of claims that take seconds each.
+OTHERS = (
+    "direct-approach", "epoch-limits", "ho-2024", "ai-economy-2026", "kwa-2026", "cotra-2020", "ai-2027", "ftm-2023",
+    "ai-futures-2025",
+)  # fmt: skip
 
 
 def read(run, text):
@@ -53,15 +59,7 @@ def read(run, text):
     [
         "metr-2025",
         "gpu-limits",
-        pytest.param("epoch-limits", marks=pytest.mark.slow),
-        pytest.param("ho-2024", marks=pytest.mark.slow),
-        pytest.param("cotra-2020", marks=pytest.mark.slow),
-        pytest.param("direct-approach", marks=pytest.mark.slow),
-        pytest.param("ai-economy-2026", marks=pytest.mark.slow),
-        pytest.param("kwa-2026", marks=pytest.mark.slow),
-        pytest.param("ai-2027", marks=pytest.mark.slow),
-        pytest.param("ftm-2023", marks=pytest.mark.slow),
-        pytest.param("ai-futures-2025", marks=pytest.mark.slow),
+        *sample(OTHERS, 0),
     ],
 )
 def test_each_pack_prints_its_reference(group):
