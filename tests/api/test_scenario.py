@@ -24,6 +24,7 @@ def test_a_scenario_answers_its_question(parity):
     assert set(parity.depends_on) == {"brain", "ceiling", "machine"}
 
 
+@pytest.mark.slow
 def test_given_swap_sweep_and_what_if_of_a_scenario(parity):
     at = {"metric": "hpcg", "trend": "exponential", "estimate": "pooled"}
     level = parity.run["projection"]["brain"].sel(estimate="pooled")

@@ -51,6 +51,7 @@ def test_it_may_be_begun_at_any_end():
     assert power["duration"] == pytest.approx(found["duration"], rel=0.02)
 
 
+@pytest.mark.slow
 def test_a_loss_is_reached_at_the_fitted_parameters_and_a_smaller_model_takes_more():
     plan = forecast.plan(loss=1.95, cards=4096, **FEW)
     fit = forecast.law("scaling/chinchilla").published("besiroglu2024-mle")

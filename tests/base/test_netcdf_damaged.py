@@ -53,6 +53,7 @@ def test_bad_input_072_cut_at_any_length(saved: Path, tmp_path: Path) -> None:
         assert "\n" not in str(caught.value), length
 
 
+@pytest.mark.slow
 def test_bad_input_072_a_flipped_byte_is_noticed_or_harmless(saved: Path, tmp_path: Path) -> None:
     whole = saved.read_bytes()
     path = tmp_path / "flipped.nc"

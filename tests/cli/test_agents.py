@@ -226,6 +226,7 @@ def test_clients_of_one_server_have_their_own_answers_at_once(agent):
     assert alone[0] != alone[1]
 
 
+@pytest.mark.slow
 def test_no_connection_is_opened(agent, monkeypatch):
     def connect(*_):
         raise AssertionError("a connection")

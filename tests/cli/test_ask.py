@@ -59,6 +59,7 @@ def test_money_times_what_it_buys_is_compute(said):
     assert found["answer"]["crossing"] == alike["answer"]["crossing"]
 
 
+@pytest.mark.slow
 def test_a_quantity_of_a_scenario_is_what_it_is_at_home(said):
     found = result_of(said, "brain-parity.machine", "--at", "2030")
     home = forecast.scenario("brain-parity")

@@ -51,6 +51,7 @@ def check_runs(said, line: str) -> None:
     assert out.code == 0, (line, out.err)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "line",
     [

@@ -65,6 +65,7 @@ def test_a_scenario_is_tested_by_its_series(capsys):
     assert set(result["series"]) >= {"hardware/hpcg", "hardware/linpack"}
 
 
+@pytest.mark.slow
 def test_what_could_not_be_fitted_is_named(capsys, data):
     said = run(capsys, data, *FILE, "--where", "tech is a")
     assert "Not fitted to every past (--json says why): trends/experience, trends/frontier" in said.out
@@ -108,6 +109,7 @@ def test_a_law_is_tried_on_each_curve_of_a_file(capsys, runs):
     assert rows["scaling/saturating-power"] in along
 
 
+@pytest.mark.slow
 def test_a_file_that_goes_along_numbers_is_tried_with_laws(capsys, runs):
     words = (runs, "--along", "steps", "--y", "loss", "--where", "run is a", "--origins", "1")
     one = run(capsys, *words, "--law", "scaling/power", "--json").json["result"]

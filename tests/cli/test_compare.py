@@ -173,6 +173,7 @@ def test_bad_input_079_wrong_usage_is_one_line(capsys, data, words, says):
     assert says in run(capsys, *words, "--data", data).refused()
 
 
+@pytest.mark.slow
 def test_a_law_that_cannot_follow_is_never_the_best(capsys, reference_data):
     data = str(reference_data / "own_files" / "17-rising.csv")
     words = ("--data", data, "--let", "x=tokens", "--y", "accuracy")

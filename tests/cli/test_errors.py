@@ -255,6 +255,7 @@ def test_only_render_prints():
     assert found == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", ["plugins list", "--help"])
 def test_python_m_forecast_and_the_command_are_one(fake_plugins, words):
     outputs = [

@@ -157,6 +157,7 @@ def test_bad_input_086_the_environment_changes_nothing(data, here):
                 assert two[key] == pytest.approx(one[key], rel=1e-12 if key == "value" else 1e-9)
 
 
+@pytest.mark.slow
 def test_bad_input_086_without_asserts_the_same_is_refused(data, here):
     wrong = (["--start", "E=nan,beta=1,c=1"], ["--weights", "0*x"], ["--level", "2"], ["--y", "kind"])
     asked = [["fit", LAW, "--data", data, *words] for words in wrong]

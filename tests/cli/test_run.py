@@ -180,6 +180,7 @@ def test_set_in_all_its_forms(said):
         assert brain["p95"][0] < 2e21
 
 
+@pytest.mark.slow
 def test_one_combination_has_a_plain_sentence(said):
     words = [w for s in ("metric=hpcg", "trend=exponential", "brain=1.075e21") for w in ("--set", s)]
     code, out, _ = said("run", "brain-parity", "--until", "2150", *words)

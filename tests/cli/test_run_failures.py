@@ -93,6 +93,7 @@ def test_bad_input_066_where_nothing_is_left_it_fails_loudly(bad, said):
     assert "model 'bad/exits': sample: SystemExit: 0" in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "code"), [pytest.param("SIGINT", 130, marks=pytest.mark.slow), ("SIGTERM", 143)])
 def test_bad_input_080_a_signal_ends_it_and_leaves_nothing_half_done(bad, fake_plugins, tmp_path, name, code):
     scenario = bad("good", "slow")

@@ -127,6 +127,7 @@ def test_columns_say_what_their_unit_cannot(served, reference_data):
     assert dated.facts == said.facts
 
 
+@pytest.mark.slow
 def test_the_whole_chip_list_is_told_apart_by_numbers(reference_data):
     found = adapters.epoch_hardware(reference_data / "hardware/epoch_chips_all_2025-06.csv")
     assert len(found["device"]) == len(set(found["device"])) == 5774  # of 5775 one has no name

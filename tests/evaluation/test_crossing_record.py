@@ -71,6 +71,7 @@ def test_the_command_prints_what_it_returns(capsys):
     assert "crossings" not in command("backtest")(capsys, *words[:-3], "--origins", "3", "--json").json["result"]
 
 
+@pytest.mark.slow
 def test_the_shipped_record_counts_what_the_backtests_state(monkeypatch):
     monkeypatch.setattr(make, "_series", lambda only=(): iter([{"series": "hardware/hpcg", "kind": "machine"}]))
     rows = [row for row in make.crossing_rows(make.backtests()) if row["shape"] == "trends/exponential"]

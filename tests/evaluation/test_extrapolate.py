@@ -221,6 +221,7 @@ def test_curves_with_jumps_lie_in_their_intervals():
     assert inside >= 24
 
 
+@pytest.mark.slow
 def test_the_last_value_is_believed_where_it_has_forecast_best():
     """A walk, whose best forecast is its last value, against a law without noise, whose best is a law."""
     weight = {"walk": [], "law": []}

@@ -182,6 +182,7 @@ def test_rows_of_a_table_are_scored_as_they_were(found, tmp_path):
 # --- the command ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_command_says_scores_rivals_and_limits(capsys):
     words = ("brain-parity", "--whole", "--vintage", "2023-01-01", "--vintage", "2024", "--draws", "100")
     said = run(capsys, *words)

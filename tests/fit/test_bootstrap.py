@@ -225,6 +225,7 @@ def test_a_bootstrap_of_many_rows_holds_the_memory():
         fit.resample(12)
 
 
+@pytest.mark.slow
 def test_a_bootstrap_that_runs_out_of_seconds_says_how_far_it_got():
     x = np.geomspace(1, 1000, 60)
     law = forecast.law("scaling/saturating-power")

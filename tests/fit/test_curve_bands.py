@@ -38,6 +38,7 @@ def test_where_parameters_are_not_identified_the_band_is_that_of_extrapolate():
     assert band.attrs["warnings"] == ""
 
 
+@pytest.mark.slow
 def test_inside_the_data_and_of_several_variables_there_is_no_such_band():
     y = 5 * X**-0.2 * np.exp(0.01 * np.random.default_rng(3).standard_normal(X.size))
     fit = fitted("scaling/shifted-power", X, y)

@@ -134,6 +134,7 @@ def test_sums_are_derivatives_of_each_other(name):
         np.testing.assert_allclose(getattr(here, part)[1:], slope, rtol=1e-5, atol=1e-7 * scale)
 
 
+@pytest.mark.slow
 def test_a_law_with_two_nonlinear_parameters_goes_the_general_way(monkeypatch):
     monkeypatch.setattr(
         variable_projection.Projected, "solve", lambda *a: pytest.fail("it is not linear in all but one")

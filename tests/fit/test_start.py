@@ -85,6 +85,7 @@ def test_fits_of_code_are_computed_together_only_where_that_is_the_same(code, to
     assert (program.together, max(seen)) == (together, most)
 
 
+@pytest.mark.slow
 def test_a_valley_without_an_end_is_not_searched_again():
     """On a power law above a floor m4's upper end may be anything: hundreds of starts would crawl along one valley."""
     x = np.geomspace(10, 1e5, 20)

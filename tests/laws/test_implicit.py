@@ -206,6 +206,7 @@ def forecast_laws():
 """
 
 
+@pytest.mark.slow
 def test_a_plugin_hands_one_in(fake_plugins, command_line):
     from forecast import testing
 

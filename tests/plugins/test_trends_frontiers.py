@@ -30,6 +30,7 @@ def held(years: float, *, anchored: bool) -> tuple[float, float, int]:
     return float(np.mean(inside)), float(np.mean(missed)), len(inside)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("years", "said", "free"), [(2.0, 0.91, 1.0), (5.0, 0.83, 1.0)])
 def test_an_exponential_from_the_record_misses_by_less_than_one_from_its_line(years, said, free):
     """The shares that the page on trends states."""

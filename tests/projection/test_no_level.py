@@ -79,6 +79,7 @@ def test_several_solutions_are_named():
         solved("y == 0", y="(k - 1)*(k - 2)*(k - 3)")
 
 
+@pytest.mark.slow
 def test_the_solutions_of_polynomials_are_their_roots():
     """Roots are drawn, and found again by the values of the polynomial alone: all but of a few crowded ones."""
     rng = np.random.default_rng(0)

@@ -70,6 +70,7 @@ def test_the_rows_are_part_of_the_hash_of_their_table(rows, capsys):
     assert said["result"]["today"][0]["row"] == "My run"
 
 
+@pytest.mark.slow
 def test_an_answer_is_changed_and_loaded_with_its_rows(rows, tmp_path):
     answer = forecast.ask("capability/training-compute >= 1e29 FLOP", draws=64, data=rows(RUN))
     assert answer.with_(shape="changepoint").already == 1
@@ -80,6 +81,7 @@ def test_an_answer_is_changed_and_loaded_with_its_rows(rows, tmp_path):
         assert loaded.with_(shape="changepoint").already == 0
 
 
+@pytest.mark.slow
 def test_other_quantities_draw_what_they_drew(rows):
     one, other = (forecast.project("gpu-capability", draws=64, data=each) for each in (None, rows(DEVICE)))
     assert not np.array_equal(one["projection"]["peak"], other["projection"]["peak"])

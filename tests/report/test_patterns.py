@@ -70,6 +70,7 @@ def test_a_sentence_is_worded_in_one_place(changed, tmp_path):
         assert "in the median forecast" not in re.sub(r'"patterns".*', "", text), name
 
 
+@pytest.mark.slow
 def test_a_probability_is_worded_in_one_place(changed, tmp_path):
     run = small({"x": {"expression": "g*(t - 2025)"}, "g": {"p05": 0.1, "p95": 1, "unit": ""}}, when="x >= 5")
     changed["texts"]["percent"] = [{"text": "{number} in a hundred"}]

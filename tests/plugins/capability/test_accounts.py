@@ -332,6 +332,7 @@ def test_growth_of_sites_follows_spending_of_a_year_before_as_asked(asked):
     assert np.mean(same) == pytest.approx(0.0, abs=0.03)
 
 
+@pytest.mark.slow
 def test_the_assumed_correlation_moves_the_answer():
     alone, together = (worlds(draws=1024, growth_together=asked) for asked in (0.0, 0.7))
     assert not np.array_equal(alone("run"), together("run"))

@@ -490,6 +490,7 @@ def _check_index(run, mine, row):
     np.testing.assert_allclose(index[:, above], np.maximum(expected + luck, index.min())[:, above], rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_what_rests_on_priors_is_said_beside_the_date(capsys):
     for sentence in ("horizon_month", "index_200"):
         assert "{prior}" in forecast.Scenario.load("model-capability").stated["says"][sentence]["date"]

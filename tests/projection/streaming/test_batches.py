@@ -132,6 +132,7 @@ def test_the_error_of_a_median_shrinks_with_the_worlds(counted):
     assert all(0 < many[key] < few[key] / 2 for key in many)
 
 
+@pytest.mark.slow
 def test_a_counted_projection_is_saved_and_comes_back(counted, tmp_path):
     from forecast import save
 

@@ -45,6 +45,7 @@ def test_any_numbers_have_the_quantiles_of_their_order(parts):
     assert close(found, every[[0, -1]]).all()
 
 
+@pytest.mark.slow
 @given(st.lists(st.lists(ANY, min_size=1, max_size=20), min_size=2, max_size=5), st.randoms())
 @settings(deadline=None)
 def test_batches_add_up_in_any_order(parts, order):

@@ -82,6 +82,7 @@ def test_predictions_along_one_variable_are_a_curve_and_else_rows(fit, tmp_path)
         plan_figure.plot_predictions(fit, lost, tmp_path / "c.svg", level=0.9)
 
 
+@pytest.mark.slow
 def test_an_allocation_passes_through_the_split_at_the_budget(fit, tmp_path):
     best = fit.allocate(compute=1e22, draws=256)
     shown = texts(

@@ -110,6 +110,7 @@ def test_a_fan_is_what_the_worlds_say_rivals_pooled(run):
     assert panels[1].answer.median == brief(run).groups[0].rows[1].spread.median
 
 
+@pytest.mark.slow
 def test_the_fitted_past_is_drawn_up_to_the_first_step_and_explained_once(run, tmp_path):
     with plot_style.style():
         figure = compose(run)
@@ -310,6 +311,7 @@ def test_panels_are_along_the_choice_that_moves_the_answer_most():
     assert [fan.title for fan in fan_chart.fan_panels(answer, 6)] == ["3, 1", "3, 2", "4, 1", "4, 2"]
 
 
+@pytest.mark.slow
 def test_what_is_a_formula_of_something_observed_was_observed_with_it():
     answer = forecast.project("gpu-goal", draws=32).answers["dollars"]
     (fan,) = fan_chart.fan_panels(answer, 6)

@@ -204,6 +204,7 @@ def test_a_run_writes_them_and_can_leave_them_out(capsys, tmp_path, scenario):
     assert "is of the page that --report writes" in run(capsys, str(file), "--lever-draws", "16").refusal
 
 
+@pytest.mark.slow
 def test_an_answer_in_python_writes_them(tmp_path, scenario):
     text = scenario.ask("reached", draws=64).report(tmp_path / "f.html", lever_draws=32).read_text(encoding="utf-8")
     assert told(text)["moved_draws"] == 32

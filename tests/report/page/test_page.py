@@ -131,6 +131,7 @@ def test_bad_input_023_foreign_text_stays_text(hostile):
     assert "49" not in "".join(seen.inside("h1"))
 
 
+@pytest.mark.slow
 def test_a_page_that_leaves_worlds_out_says_so(page):
     more = html(forecast.project(PLAN, draws=5000))
     assert "carries 4,096 of 5,000 worlds, and quantities over time at no more than 24 dates" in more
