@@ -171,18 +171,11 @@ def check(said, monkeypatch, example):
     assert example != OFFLINE or ("nobody answers here" in done.out and "epoch-models" in done.out)
 
 
-#: What goes through every scenario, or a whole edition.
-LONGEST = ("forecast scenarios check --all", "forecast tables refresh --edition")
 USUAL = [each for each in EXAMPLES if not each.startswith(LONG)]
 
 
 @pytest.mark.parametrize(
-    "example",
-    [
-        *sample(USUAL, 3),
-        *sample([each for each in EXAMPLES if each.startswith(LONG) and not each.startswith(LONGEST)], 0, 2),
-        *(pytest.param(each, marks=pytest.mark.xslow) for each in EXAMPLES if each.startswith(LONGEST)),
-    ],
+    "example", [*sample(USUAL, 3), *sample([each for each in EXAMPLES if each.startswith(LONG)], 0)]
 )
 def test_an_example_of_help_runs(said, folder, monkeypatch, example):
     check(said, monkeypatch, example)

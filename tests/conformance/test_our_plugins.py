@@ -12,9 +12,7 @@ def test_all_of_them_are_held_to_it():
     assert {plugin.name for plugin in get_registry().plugins if plugin.distribution == "lawcast"} == set(OURS)
 
 
-@pytest.mark.parametrize(
-    "plugin", [pytest.param(p, marks=pytest.mark.xslow if p == "capability" else pytest.mark.slow) for p in OURS]
-)
+@pytest.mark.parametrize("plugin", [pytest.param(p, marks=pytest.mark.slow) for p in OURS])
 def test_the_plugins_meet_their_contract(plugin):
     """The frontier refuses twenty points and is tried on sixty."""
     assert [f"{o.label}: {o.message}" for o in run_checks(plugin) if not o.ok and o.status != "skipped"] == []
