@@ -84,7 +84,8 @@ def _answer_change_rows(each: AnswerDifference, words: Labels) -> list[tuple[str
             rows.append((number, ReportRow(label=f"{what}: {label}" if label else what, cells=(*texts, difference))))
 
     if isinstance(answer, RankingAnswer):
-        texts = tuple(f"{words(best)} ({percent(share)})" for best, share in zip(each.best, each.share, strict=True))
+        best = zip(each.best, each.share, strict=True)
+        texts = tuple(f"{words(name)} ({percent(share)})" if name else "none" for name, share in best)
         add("best", "first", texts, "another one" if each.best[0] != each.best[1] else _percentage_points(*each.share))
         if not any(map(math.isnan, each.median)):
             texts = tuple(amount(value, answer.unit) for value in each.median)

@@ -191,8 +191,15 @@ def authored_sentences(answer: ProjectedAnswer, chosen: Mapping[str, str], words
     """
 
     def filled(brace: re.Match[str]) -> str:
-        is_left = brace[1] in SLOTS[answer.kind] or CONTENDER_SLOT.search(brace[1])
-        return brace[0] if is_left else words.slot(brace[1], chosen)
+        if brace[1] in SLOTS[answer.kind] or CONTENDER_SLOT.search(brace[1]):
+            return brace[0]
+        name, _, of = brace[1].rpartition(" of ")
+        for other in (each for each in answer.run.rankings if each.name == of):
+            rows = (row for row in other.table if all(chosen.get(k, v) == v for k, v in row.choices.items()))
+            if (best := next(rows).best) is None:
+                return "none"
+            return words.slot(name or other.over_choice, {**chosen, other.over_choice: best.name})
+        return words.slot(brace[1], chosen)
 
     sentences = answer.run.says.get(answer.name, {})
     return {case: printable(SLOT.sub(filled, text), 600) for case, text in sentences.items()}

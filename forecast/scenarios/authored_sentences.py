@@ -10,9 +10,10 @@
     never = "A machine matches a brain by {until} ({metric}) with a chance of {by}[; the best so far: {now}]"
 
 Which case an answer is, its probabilities decide (`CASES`). A slot is what the answer says (`SLOTS`), a definition
-(the label of its value), a quantity that is one number, or a text of one's own. A part in brackets is left out where a
-slot in it has nothing to say: what nobody observed, a probability of never under 1 %, a second that there is not. A
-case without a sentence of its own is worded as every scenario's is.
+(the label of its value), a quantity that is one number, or a text of one's own. In a ranking it may be another ranking,
+which is what is first in it, or a quantity of that: ``{cheapest}``, ``{cards of cheapest}``. A part in brackets is left
+out where a slot in it has nothing to say: what nobody observed, a probability of never under 1 %, a second that there
+is not. A case without a sentence of its own is worded as every scenario's is.
 """
 
 from __future__ import annotations
@@ -92,7 +93,9 @@ def read_sentences(
         for case in sentences:
             text = reader.text(sentences, case, key).strip().removesuffix(".")
             filled = SLOT.sub(lambda brace: own.get(brace[1], brace[0]), text)
-            _check_slots(reader, filled, f"{key}.{case}", [*SLOTS[kind], *names], own)
+            others = [each for each in questions if kind == "rank" and kind_of(questions[each]) == kind]
+            of_others = (f"{each} of {other}" for each in names for other in others)
+            _check_slots(reader, filled, f"{key}.{case}", [*SLOTS[kind], *names, *others, *of_others], own)
             out[name][case] = filled
     return out
 

@@ -2,7 +2,8 @@
 
 The columns of the primary key become dimensions: one key column gives a table along it, k of them a grid in k
 dimensions. A table without a key lies along ``row``. Resources of one package share one grid. Every variable says its
-`unit`, `title` and `type`; the table's attributes are name, title, version, licenses, sources and hash, all text.
+`unit`, `title` and `type`; the table's attributes are name, title, version, licenses, sources and hash, all text, and
+`beside`, a JSON list of the keys of the rows that a user set beside its own.
 
 One column has one unit, the one its field declares. Where the rows state units of their own, in a column
 ``<column>_unit`` (or ``unit``, next to a single column of numbers), each must be that unit: rows are never converted in
@@ -296,11 +297,13 @@ def _load(edition: Edition) -> xr.Dataset:
     failures: list[str] = []
     read: list[tuple[Resource, dict[str, list[Any]], RawTable]] = []
     origins: list[resource_bytes.ResourceCells] = []
+    own: list[str] = []
     for resource in package.resources:
         origin = resource_bytes.open_resource(package, resource, edition.pinned.get(resource.name, ""))
         values, cells = parse_resource(resource, origin.cells, failures), origin.cells
         if (beside := editions.added_rows(edition, resource)) is not None:
             more = parse_resource(*beside, failures)
+            own += [str(each) for each in more[resource.key[0]]] if len(resource.key) == 1 else []
             values = {name: [*own, *more[name]] for name, own in values.items()}
             cells = join_rows(cells, beside[1])
         read.append((resource, values, cells))
@@ -337,7 +340,8 @@ def _load(edition: Edition) -> xr.Dataset:
                 coords[field.name] = ((field.name,), _dense(field, labels, (len(labels),), (slice(None),)), attrs)
             else:
                 variables[field.name] = (dims, _dense(field, values[field.name], shape, index), attrs)
-    return xr.Dataset(variables, coords, _dataset_attributes(edition, origins))
+    attributes = _dataset_attributes(edition, origins)
+    return xr.Dataset(variables, coords, {**attributes, **({"beside": to_json(own)} if own else {})})
 
 
 def _dataset_attributes(edition: Edition, origins: list[resource_bytes.ResourceCells]) -> dict[str, str]:

@@ -44,6 +44,8 @@ _WORD_UNITS = {
     "sec": "s",
     "hours": "h",
 }
+#: No rate stands here: it changes by the day.
+_CURRENCIES = frozenset({"EUR", "GBP", "JPY", "CNY", "CHF", "INR", "KRW", "CAD", "AUD", "€", "£", "¥", "euro", "euros"})
 
 
 class UnitRegistry:
@@ -198,6 +200,8 @@ class _UnitReader:
         if found_unit is None:
             if word in registry().broken:
                 raise PluginError(registry().broken[word])
+            if word in _CURRENCIES:
+                self.fail(f"unknown unit '{word}': amounts are in USD; convert them by the rate of the day")
             near = _WORD_UNITS.get(word) or nearest(word, [str(n) for n in registry().pint])
             self.fail(f"unknown unit '{word}'" + (f"; did you mean '{near}'?" if near else ""))
         return found_unit

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from forecast import (
     ClaimSpec,
+    EstimateSpec,
     LawSpec,
     ModelSpec,
     QuantitySpec,
@@ -70,12 +71,13 @@ def forecast_units() -> tuple[UnitSpec, ...]:
 @hookimpl
 def forecast_models() -> Iterator[ModelSpec]:
     """Bring the fastest supercomputers, and what devices and clusters deliver, need and cost."""
-    from forecast_hardware import cluster, clusters, device, gpu, interconnect, limit, memory, named, ownership
+    from forecast_hardware import cluster, clusters, device, gpu, interconnect, limit, memory, named
 
     yield from _supercomputers()
     yield from clusters.CLUSTER_MODELS
-    for module in (gpu, named, limit, device, interconnect, cluster, memory, ownership):
+    for module in (gpu, named, limit, device, interconnect, cluster, memory):
         yield from module.models()
+    yield from records_from(HERE / "ownership.toml", EstimateSpec)
 
 
 def _supercomputers() -> Iterator[TrendSpec]:

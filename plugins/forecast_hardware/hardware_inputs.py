@@ -4,22 +4,11 @@ from __future__ import annotations
 
 from forecast import Input
 
-__all__ = [
-    "CLUSTER",
-    "DATA_PARALLEL",
-    "GPU",
-    "GUIDE",
-    "JUDGED",
-    "MODEL_PARALLEL",
-    "SPARSE",
-    "between",
-    "fixed",
-]
+__all__ = ["CLUSTER", "DATA_PARALLEL", "GPU", "JUDGED", "MODEL_PARALLEL", "SPARSE", "between", "fixed"]
 
 #: The essays that the figures come from.
 GPU = "Dettmers 2023-01-30, Which GPU(s) to Get for Deep Learning"
 SPARSE = "Dettmers 2019-07-11, Sparse Networks from Scratch"
-GUIDE = "Dettmers 2018-12-16, A Full Hardware Guide to Deep Learning"
 DATA_PARALLEL = "Dettmers 2014-10-09, How to Parallelize Deep Learning on GPUs, Part 1: Data Parallelism"
 MODEL_PARALLEL = "Dettmers 2014-11-09, How to Parallelize Deep Learning on GPUs, Part 2: Model Parallelism"
 CLUSTER = "Dettmers 2014-09-21, How to Build and Use a Multi GPU System for Deep Learning"

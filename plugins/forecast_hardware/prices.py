@@ -13,7 +13,8 @@ but a quote tells such a price.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -113,14 +114,18 @@ class Market:
         Log prices, centred.
     scales : ndarray
         See `_SCALES`.
+    devices : mapping of str to _Device
+        All of the market.
     """
 
     quotes: _Quotes
     logs: Array
     scales: Array
+    devices: Mapping[str, _Device] = field(default_factory=dict, repr=False)
+    _middles: dict[float, tuple[_Quotes, Array, float]] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, quotes: _Quotes, prices: Array) -> Market:
+    def of(cls, quotes: _Quotes, prices: Array, devices: Mapping[str, _Device] | None = None) -> Market:
         """Find the likeliest scales, held near where the search begins."""
         from scipy.optimize import minimize
 
@@ -134,24 +139,53 @@ class Market:
 
         far = 3 * _SCALE_SD  # beyond it nothing can be solved
         bounds = [(start - far, start + far) for start in _SCALES]
-        return cls(quotes, logs, np.asarray(minimize(loss, _SCALES, method="L-BFGS-B", bounds=bounds).x))
+        scales = np.asarray(minimize(loss, _SCALES, method="L-BFGS-B", bounds=bounds).x)
+        return cls(quotes, logs, scales, devices or {})
 
     @cached_property
     def _inverse(self) -> Array:
         among = _covariance(self.quotes, self.quotes, self.scales) + np.exp(2 * self.scales[4]) * np.eye(len(self.logs))
         return np.linalg.inv(among)
 
-    def log_prices(self, asked: _Quotes) -> tuple[Array, Array]:
-        """Return means and standard deviations of log prices, not of single quotes; each as if it were asked alone."""
+    def log_prices(self, asked: _Quotes, since: _Quotes | None = None) -> Array:
+        """Return means, standard deviations and shares of log prices, not of single quotes, or of what they gained.
+
+        Each is computed as if it were asked alone. The share is the part of the deviation that goes with the market,
+        the mean of all its devices.
+        """
         found = []
         for row in range(len(asked.time)):
-            one = asked.kept(np.arange(len(asked.time)) == row)
-            [shared] = _covariance(one, self.quotes, self.scales)
-            weights = shared @ self._inverse
-            variance = _covariance(one, one, self.scales)[0, 0] - shared @ weights
-            found.append((_CENTRE + weights @ self.logs, np.sqrt(max(variance, 0.0))))
-        means, deviations = np.array(found).T
-        return means, deviations
+            one, *before = (each.kept(np.arange(len(asked.time)) == row) for each in (asked, since) if each is not None)
+
+            def gained(others: _Quotes, one: _Quotes = one, before: list[_Quotes] = before) -> Array:
+                [now], then = (
+                    _covariance(one, others, self.scales),
+                    (_covariance(b, others, self.scales) for b in before),
+                )
+                return np.asarray(now - sum(then, np.zeros((1, len(now))))[0])
+
+            own = gained(self.quotes)
+            weights = own @ self._inverse
+            variance = float((gained(one) - (gained(before[0]) if before else 0.0))[0] - weights @ own)
+            share = 0.0
+            if self.devices:
+                everything, market, spread = self._middle(float(one.time[0]))
+                share = float(gained(everything).mean() - weights @ market) / spread
+            level = 0.0 if before else _CENTRE
+            found.append((level + weights @ self.logs, np.sqrt(max(variance, 0.0)), share))
+        means, deviations, shares = np.array(found).T
+        return np.array([means, deviations, np.clip(shares, -deviations, deviations)])
+
+    def _middle(self, time: float) -> tuple[_Quotes, Array, float]:
+        """Return all devices of the market, used, at a time; what their mean shares with the quotes; its deviation."""
+        if time not in self._middles:
+            line = np.array([each.terms(time, 1.0) for each in self.devices.values()])
+            count = len(line)
+            rows = _Quotes(line, np.full(count, time), np.array([*self.devices]), np.ones(count))
+            shared = _covariance(rows, self.quotes, self.scales).mean(axis=0)
+            variance = _covariance(rows, rows, self.scales).mean() - shared @ self._inverse @ shared
+            self._middles[time] = rows, shared, float(np.sqrt(max(variance, 1e-12)))
+        return self._middles[time]
 
 
 def _covariance(one: _Quotes, other: _Quotes, scales: Array) -> Array:
@@ -166,20 +200,31 @@ def _covariance(one: _Quotes, other: _Quotes, scales: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class _Prices:
-    """Every device, and the quotes of both markets."""
+    """Every device, the quotes of both markets, and the user's own."""
 
     devices: Mapping[str, _Device]
     quotes: _Quotes
     prices: Array
+    own: _Quotes
+    own_prices: Array
     _markets: dict[tuple[str, float], Market] = field(default_factory=dict, repr=False)
 
     def market(self, name: str, before: float) -> Market:
         """Return a market as its quotes before a date have it."""
         if (name, before) not in self._markets:
-            own = np.array([self.devices[each].market == name for each in self.quotes.device], dtype=bool)
-            mask = own & (self.quotes.time < before)
-            self._markets[name, before] = Market.of(self.quotes.kept(mask), self.prices[mask])
+            its = {called: each for called, each in self.devices.items() if each.market == name}
+            mask = np.isin(self.quotes.device, [*its]) & (self.quotes.time < before)
+            its = {called: each for called, each in its.items() if each.released < before}
+            self._markets[name, before] = Market.of(self.quotes.kept(mask), self.prices[mask], its)
         return self._markets[name, before]
+
+    def own_quote(self, device: str, used: float, before: float = np.inf) -> tuple[float, float] | None:
+        """Return the day and the price of the user's newest quote of a device, the median of that day."""
+        its = (self.own.device == device) & (self.own.used == used) & (self.own.time < before)
+        if not its.any():
+            return None
+        day = self.own.time[its].max()
+        return float(day), float(np.median(self.own_prices[its & (self.own.time == day)]))
 
     def find(self, device: str) -> _Device:
         """Return a device by its name, or raise with the nearest one."""
@@ -193,10 +238,11 @@ def market_prices() -> _Prices:
     from forecast import tables
 
     names = PRICES_TABLE, "datasets/compute-prices", ACCELERATORS_TABLE
-    key = tuple(str(tables.look(name).attrs["hash"]) for name in names)
+    looked = [tables.look(name).attrs for name in names]
+    key = tuple(str(attrs["hash"]) for attrs in looked)
     if key not in _cache:
         _cache.clear()
-        _cache[key] = _read_prices(*(tables.to_columns(name) for name in names))
+        _cache[key] = _read_prices(*map(tables.to_columns, names), json.loads(looked[0].get("beside", "[]")))
     return _cache[key]
 
 
@@ -204,24 +250,31 @@ def market_prices() -> _Prices:
 _cache: dict[tuple[str, ...], _Prices] = {}
 
 
-def _read_prices(own: Columns, others: Columns, devices: Columns) -> _Prices:
+def _read_prices(own: Columns, others: Columns, devices: Columns, beside: Sequence[str]) -> _Prices:
     from forecast.tables import decimal_year
 
-    known, names = _devices(devices), set(devices["device"].tolist())
+    names = set(devices["device"].tolist())
+    [now] = decimal_year(np.array([np.datetime64("today")]))
 
     def quotes(table: Columns, price: str, *texts: str) -> Iterator[tuple[Any, ...]]:
         columns = table["device"], decimal_year(table["date"]), table.numeric(price), *(table[each] for each in texts)
         return (row for row in zip(*columns, strict=True) if np.isfinite(row[2]))
 
-    rows = [each for each in quotes(own, "price", "condition", "channel") if each[4] != "launch"]
-    rows += [each for each in quotes(others, "purchase", "scope", "kind") if each[3] == "board" and each[4] in _BOUGHT]
+    rows = [each for each in quotes(own, "price", "condition", "channel", "quote") if each[4] != "launch"]
+    rows += [
+        (*each, "") for each in quotes(others, "purchase", "scope", "kind") if each[3] == "board" and each[4] in _BOUGHT
+    ]
     for name, time, *_ in rows:
         if name not in names:
             raise UnknownNameError("device", str(name), names, where=f"{PRICES_TABLE}: a quote")
         if not np.isfinite(time):
             raise DataError(f"{PRICES_TABLE}: a quote of {name} has no date: a price counts from its day on")
+        if time > now:
+            raise DataError(f"{PRICES_TABLE}: a quote of {name} is of {_day(time)}, which has not come")
+    first = {str(name): float(time) for name, time, *_ in sorted(rows, key=lambda each: -each[1])}
+    known = _devices(devices, first)
     rows = [each for each in rows if each[0] in known and each[1] - known[each[0]].released <= MAX_AGE_YEARS]
-    device, time, paid, condition, channel = (np.array(column) for column in zip(*rows, strict=True))
+    device, time, paid, condition, channel, called = (np.array(column) for column in zip(*rows, strict=True))
     for name, at, price in zip(device, time, paid, strict=True):
         usual = float(np.median(paid[(device == name) & (np.abs(time - at) <= QUOTED_YEARS)]))
         if known[name].market == "consumer" and abs(np.log(price / usual)) > np.log(MAX_APART):
@@ -231,16 +284,26 @@ def _read_prices(own: Columns, others: Columns, devices: Columns) -> _Prices:
             )
     used, asked = (condition == "used").astype(float), ((channel == "list") & (condition != "board")).astype(float)
     line = np.array([known[each].terms(*about) for each, *about in zip(device, time, used, asked, strict=True)])
-    return _Prices(known, _Quotes(line, time, device, used), paid)
+    everything, mine = _Quotes(line, time, device, used), np.isin(called, beside)
+    return _Prices(known, everything.kept(~mine), paid[~mine], everything.kept(mine), paid[mine])
 
 
-def _devices(rows: Columns) -> dict[str, _Device]:
-    """Return the devices with a date and a memory."""
+def _day(time: float) -> str:
+    from forecast.tables import from_decimal_year
+
+    return str(from_decimal_year([time])[0].astype("datetime64[D]"))
+
+
+def _devices(rows: Columns, first: Mapping[str, float]) -> dict[str, _Device]:
+    """Return the devices with a memory and a date: of their release, else of their first quote."""
     from forecast.tables import decimal_year
 
     plain = (rows["precision"] == "fp32") & (rows["path"] == "vector") & (rows["sparsity"] == "dense")
     fp32 = dict(zip(rows["device"][plain], rows.numeric("peak")[plain], strict=True))
-    figures = decimal_year(rows["release_date"]), *map(rows.numeric, ("memory", "bandwidth", "launch_price"))
+    quoted = np.array([first.get(name, np.nan) for name in rows["device"].tolist()])
+    released = decimal_year(rows["release_date"])
+    released = np.where(np.isnan(released), quoted, released)
+    figures = released, *map(rows.numeric, ("memory", "bandwidth", "launch_price"))
     return {
         name: _Device(*about, float(fp32.get(name, np.nan)))
         for name, *about in zip(rows["device"], *figures, rows["kind"], rows["vendor"], strict=True)
@@ -276,34 +339,53 @@ def device_price(device: str, date: float, *, as_of: float | None = None, used: 
 
 
 def _price(prices: _Prices, device: str, date: float, as_of: float | None, *, used: bool = True) -> DevicePrice:
-    [mean], [sd], estimated = _log_prices(prices, device, np.array([date]), as_of, used=used)
+    [[mean], [sd], _], estimated = _log_prices(prices, device, np.array([date]), as_of, used=used)
     low, price, high = np.exp(mean + sd * np.array([-1.645, 0.0, 1.645]))
     return DevicePrice(float(price), float(low), float(high), estimated)
 
 
-def _log_prices(
-    prices: _Prices, device: str, time: Array, as_of: float | None, *, used: bool
-) -> tuple[Array, Array, bool]:
-    """Return means and standard deviations of the log price by date, and whether it is an estimate at the first."""
+def _log_prices(prices: _Prices, device: str, time: Array, as_of: float | None, *, used: bool) -> tuple[Array, bool]:
+    """Return means, deviations and market's shares of the log price by date; whether it is an estimate at the first.
+
+    A quote of one's own that is later than a date moves it: all prices are then those of the day of the newest.
+    """
     before = np.inf if as_of is None else as_of
     known, conditions = prices.find(device), [1.0, 0.0] if used else [0.0]
     quotes = prices.quotes
+    for name, day in zip(prices.own.device, prices.own.time, strict=True):
+        if day >= before:
+            raise DataError(
+                f"{PRICES_TABLE}: a quote of your own of {name} is of {_day(day)}, which was not known by "
+                f"{_day(before)}: leave it out, or ask of a later date"
+            )
+    time = np.maximum(time, prices.own.time.max(initial=0.0))
     recent = (quotes.device == device) & (quotes.time < before) & (np.abs(time[0] - quotes.time) <= QUOTED_YEARS)
-    quoted = next((each for each in conditions if each in quotes.used[recent]), None)
-    bought = np.repeat(conditions[0] if quoted is None else quoted, len(time))
-    line = np.array([known.terms(*about) for about in zip(time, bought, strict=True)])
-    asked = _Quotes(line, time, np.repeat(device, len(time)), bought)
-    return *prices.market(known.market, before).log_prices(asked), quoted is None
+    own = {each: prices.own_quote(device, each) for each in conditions}
+    fresh = [each for each, found in own.items() if found is not None and time[0] - found[0] <= QUOTED_YEARS]
+    quoted = next((each for each in conditions if each in fresh or each in quotes.used[recent]), None)
+    bought = conditions[0] if quoted is None else quoted
+
+    def asked(dates: Array) -> _Quotes:
+        line = np.array([known.terms(each, bought) for each in dates])
+        return _Quotes(line, dates, np.repeat(device, len(dates)), np.repeat(bought, len(dates)))
+
+    market = prices.market(known.market, before)
+    if bought not in fresh or (mine := own[bought]) is None:
+        return market.log_prices(asked(time)), quoted is None
+    gained = market.log_prices(asked(time), asked(np.repeat(mine[0], len(time))))
+    return gained + np.array([[np.log(mine[1])], [0.0], [0.0]]), False
 
 
 def make_device_price(name: str, spec: ModelSpec) -> Model:
     """Build the model of one device's price."""
     device = name.partition("@")[2] or "geforce-rtx-4090"
-    market_prices().find(device)
-    used = OtherQuantity(unit="", title="1: used where a used one is quoted; 0: new")
+    market = market_prices().find(device).market
+    inputs = {
+        "used": OtherQuantity(unit="", title="1: used where a used one is quoted; 0: new"),
+        f"{market.replace(' ', '_')}_market": OtherQuantity(unit="", title="from 0 to 1: where its market goes"),
+    }
     return _PriceModel(
-        name=name, unit=spec.unit, inputs={"used": used}, device=device, sources=(spec.reference,),
-        qualifiers=spec.qualifiers,
+        name=name, unit=spec.unit, inputs=inputs, device=device, sources=(spec.reference,), qualifiers=spec.qualifiers,
     )  # fmt: skip
 
 
@@ -324,12 +406,28 @@ class _FittedPrice(FittedModel):
     prices: _Prices = field(repr=False)
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
+        from scipy.special import ndtri
+
+        name = next(each for each in self.model.inputs if each != "used")
+        common = ndtri(np.clip(inputs[name][0], 1e-9, 1 - 1e-9))
         away = streams("parameters").standard_normal(streams.draws)
         out, is_used = np.empty((len(time), streams.draws)), inputs["used"][0] >= 0.5
         for used in np.unique(is_used):
-            mean, sd, _ = _log_prices(self.prices, self.model.device, time, self.as_of, used=bool(used))
-            out[:, is_used == used] = np.exp(mean[:, None] + sd[:, None] * away[is_used == used])
+            rows, _ = _log_prices(self.prices, self.model.device, time, self.as_of, used=bool(used))
+            mean, sd, share = rows[:, :, None]
+            worlds = is_used == used
+            apart = np.sqrt(np.maximum(sd**2 - share**2, 0.0))
+            out[:, worlds] = np.exp(mean + share * common[worlds] + apart * away[worlds])
         return out
+
+    def warnings(self, inputs: Mapping[str, Array]) -> Iterator[str]:
+        for used in dict.fromkeys(inputs["used"][0] >= 0.5):
+            found = self.prices.own_quote(self.model.device, float(used))
+            if found is not None:
+                yield (
+                    f"{self.model.device} costs {found[1]:,.0f} USD {'used' if used else 'new'} by a quote of your own "
+                    f"of {_day(found[0])}: all prices are of that day or later"
+                )
 
     def describe(self) -> Description:
         date = self.as_of or float(self.prices.quotes.time.max())
