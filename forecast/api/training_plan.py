@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Hashable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
 
@@ -73,6 +73,8 @@ class PlannedRun:
         not a number of a cost that is not known.
     over_budget, late : float or None
         How likely it costs or lasts more than was given; None where that was left open.
+    over : mapping of str to float
+        How likely each of the costs that are known is more than the budget, by who owns the devices.
     """
 
     name: str
@@ -81,6 +83,7 @@ class PlannedRun:
     draws: Mapping[str, Array]
     over_budget: float | None
     late: float | None
+    over: Mapping[str, float] = field(default_factory=dict)
 
     def interval(self, name: str, level: float = DEFAULT_LEVEL) -> tuple[float, float, float]:
         """Return the lower end, the median and the upper end of a quantity."""
@@ -140,10 +143,13 @@ class Plan(Answer):
         yield ["cards", *(f"{each.cards:,}" for each in self.plans)]
         for name, label, unit in _lines(self.plans[0].draws):
             yield [label, *(_cell(*each.interval(name, level), unit) for each in self.plans)]
-        over, late = ([each.over_budget for each in self.plans], [each.late for each in self.plans])
-        for label, chances in (("chance to cost more", over), ("chance to take longer", late)):
-            if None not in chances:
-                yield [label, *(percent(chance) for chance in chances if chance is not None)]
+        for name, label in (("cost", "chance to cost more"), *COSTS):
+            chances = [each.over.get(name) for each in self.plans]
+            if any(chance is not None for chance in chances):
+                label = label.replace("cost, owned", "- owned")
+                yield [label, *("not known" if chance is None else percent(chance) for chance in chances)]
+        if self.plans[0].late is not None:
+            yield ["chance to take longer", *(percent(each.late or 0.0) for each in self.plans)]
 
     def to_record(self, level: float = DEFAULT_LEVEL) -> dict[str, Any]:
         """Return it as plain data, with exact numbers."""
@@ -158,7 +164,7 @@ class Plan(Answer):
                     "name": each.name, "device": each.device, "cards": each.cards,
                     **{n: {"unit": unit, **dict(zip((low, "p50", high), each.interval(n, level), strict=True))}
                        for n, _, unit in _lines(each.draws)},
-                    "over_budget": each.over_budget, "late": each.late,
+                    "over_budget": each.over_budget, "late": each.late, "over_budget_by": dict(each.over),
                 }
                 for each in self.plans
             ],
@@ -230,8 +236,12 @@ def plan(
     if not 0 < risk < 1:
         raise UsageError(f"plan: risk: expected a share between 0 and 1, got {risk:g}")
     base = Scenario.load(scenario or _planning_scenario())
-    if device in base.choices["device"].left_out:  # it may lack no more than a rent
-        values = [device, *base.choices["device"].values]
+    choice = base.choices["device"]
+    own = device.lower().replace(" ", "-")  # RTX 4090: of the one name that ends so
+    ends = [each for each in (*choice.values, *choice.left_out) if f"-{each}".endswith(f"-{own}")]
+    device = ends[0] if len(ends) == 1 and device else device
+    if device in choice.left_out:  # it may lack no more than a rent
+        values = [device, *choice.values]
         base = Scenario.from_dict(
             {"extends": base.name, "choices": {"device": {"values": values, "kind": "definition"}}}
         )
@@ -246,6 +256,11 @@ def plan(
     planner = _Planner(base, given, device, risk, dict(with_ or {}), {"draws": draws, "seed": seed})
     planner.device, work, n_cards, binds = planner.solve()
     work = float(f"{work:.4g}")  # nobody plans to more digits, and they stand in its sentence
+    if n_cards > _MAX_CARDS:
+        raise UsageError(
+            f"plan: it takes {n_cards:,.3g} {planner.device}: expected up to {_MAX_CARDS:,}, ten times those of the "
+            f"largest site, which do {work * _MAX_CARDS / n_cards:.2g} FLOP in that time; ask for less or more days"
+        )
     size_ = float(f"{planner.best_size(work):.4g}")
     cards_ = max(1, math.ceil(n_cards - _SAME))
     settings = {**planner.settings, "work": f"{work:g} FLOP", "chips": cards_, "size": f"{size_:.4g} param"}
@@ -451,9 +466,10 @@ class _Planner:
 
     def _planned(self, cards: int, name: str, device: str, draws: Mapping[str, Array]) -> PlannedRun:
         budget, days = self.given.get("budget"), self.given.get("days")
+        costs = [each for each in ("cost", *dict(COSTS)) if each in draws and np.isfinite(draws[each]).all()]
+        over = {} if budget is None else {n: float(np.mean(draws[n] > budget * (1 + 1e-9))) for n in costs}
         return PlannedRun(
-            name=name, device=device, cards=cards, draws=draws,
-            over_budget=None if budget is None else float(np.mean(draws["cost"] > budget * (1 + 1e-9))),
+            name=name, device=device, cards=cards, draws=draws, over=over, over_budget=over.get("cost"),
             late=None if days is None else float(np.mean(draws["duration"] > days * (1 + 1e-9))),
         )  # fmt: skip
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -214,6 +214,10 @@ def resolve_choices(
     for name, choice in choices.items():
         if isinstance(choice, Choice):
             continue
+        for value in tables.values(replace(choice, where={}), f"choices.{name}"):
+            if value not in options[name]:
+                said = (f"{column} = {' or '.join(texts)}" for column, texts in choice.where.items())
+                left_out[name][value] = f"not of those whose {' and '.join(said)}"
         for known in choice.known:
             key = f"choices.{name}.requires"
             if known not in cells:

@@ -91,6 +91,8 @@ def test_what_was_left_open_and_what_does_not_fit_is_said():
         ({"budget": -1}, UsageError, "budget: expected more than 0"),
         ({"budget": True}, UsageError, "budget: expected a number of USD"),
         ({"cards": 1e9, "budget": 1e6}, UsageError, "cards: expected from 1 to 10,000,000"),
+        ({"compute": 1e40}, UsageError, "it takes .*e.18 h100-sxm5: expected up to 10,000,000.* FLOP in that time"),
+        ({"compute": 1e25, "power": 1e9}, UsageError, "expected up to 10,000,000"),
         ({"budget": 1e6, "by": "2020-01-01"}, UsageError, "2020-01-01 is past"),
         ({"budget": 1e6, "by": today()}, UsageError, "is past: a run begins on"),  # prices are older than today
         ({"budget": 1e6, "by": "tomorrow"}, UsageError, "expected a date like 2027-06"),
@@ -123,10 +125,11 @@ WITHOUT_LLAMA = {"mfu": {"p05": 0.184, "p50": 0.352, "p95": 0.567},
         # 2.664M hours of pre-training on 2,048 H800: DeepSeek-AI 2024, arXiv:2412.19437, table 1
         ({"size": 37e9, "tokens": 14.8e12, "cards": 2048, "device": "h100-sxm5"},
          {"duration": 2.664e6 / 2048 / 24, "cost": 5.328e6}),
+        # of the two Olmo of 32B the later one: of OLMo 2 the tables have neither days nor number of devices
+        ({"size": 32e9, "tokens": 5.5e12, "cards": 1024, "device": "h100-sxm5"}, {"duration": 1344 / 24}),
     ],
 )  # fmt: skip
 def test_runs_that_are_known_lie_in_its_intervals(given, known):
-    """Of OLMo 2, the fifth of the five, no days are published in the tables."""
     first = forecast.plan(**given).plans[0]
     for name, value in known.items():
         low, _, high = first.interval(name)
@@ -159,6 +162,18 @@ def test_what_it_costs_is_told_by_who_owns_the_devices():
     assert draws["cost_owned"] == pytest.approx(bought + draws["energy"] * 1000 * 0.1, rel=1e-3)
     rows = {row[0]: row[1:] for row in forecast.plan(compute=1e24, cards=1024, **FEW).rows()}
     assert "not known" in rows["- from a large cloud"]  # none of the table rents out a B200
+    # how likely each is too dear: as often as its draws say
+    bounded = forecast.plan(compute=1e24, cards=1024, budget="2M USD", device="h100-sxm5", **FEW).plans[0]
+    kinds = {"cost", "cost_owned", "cost_specialised", "cost_marketplace", "cost_hyperscaler"}
+    assert bounded.over == {each: np.mean(bounded.draws[each] > 2e6) for each in kinds}
+    assert len({round(share, 2) for share in bounded.over.values()}) > 2
+
+
+def test_a_card_for_consumers_is_planned_by_what_people_call_it():
+    plan = forecast.plan(size="7B", tokens="100B", days=30, device="RTX 4090", **FEW)
+    assert plan.sentence.startswith(f"{plan.plans[0].cards:,} rented RTX 4090 train 7B parameters")
+    with pytest.raises(UnknownNameError, match="did you mean 'geforce-rtx-4090'"):
+        forecast.plan(size="7B", tokens="100B", days=30, device="geforce-rtx-4091", **FEW)
 
 
 def test_the_command_tells_it_on_a_screen_and_as_data(capsys, tmp_path):
@@ -172,5 +187,6 @@ def test_the_command_tells_it_on_a_screen_and_as_data(capsys, tmp_path):
     found = command("plan")(capsys, *words[:-2], "--json").json["result"]
     assert found["plans"][0]["name"] == "cheapest"
     assert found["sentence"] in " ".join(told.out.split())
+    assert told.err.count("rounded figures") == 1
     refused = command("plan")(capsys, "--days", "30")
     assert (refused.code, "plan: two things are open" in refused.err) == (2, True)

@@ -266,13 +266,17 @@ def own_quotes(folder, rows):
 
 
 @pytest.mark.slow
-def test_what_nothing_fits_says_by_how_much_and_every_lever_moves_what_it_should(guide):
+def test_what_nothing_fits_says_by_how_much_and_every_lever_moves_what_it_should(guide, capsys):
     def told(**settings):
         run = forecast.project("gpu-guide", draws=64, with_={"use": ["inference-8bit"], **settings})
         return run, opening_sentence(run)
 
     assert "5,000 GiB takes 18 × the largest device (288 GiB)" in told(memory="5000 GiB")[1]
     run, poor = told(budget="50 USD", desktop=500)
+    changed = command("run")(
+        capsys, "gpu-guide", "--draws", "64", "--set", "use=inference-8bit", "--set", "budget=50 USD"
+    )
+    assert re.search(r"moves the first place from [^.]+ to none\.", " ".join(changed.out.split()))
     [row] = run.answers["cheapest"].table
     assert re.search(rf"the cheapest that holds it is \d+ × {re.escape(Labels(run)(row.best.name))} for \d+ USD", poor)
     # more cards than are needed, where they give more for the money; eight of them take a server
@@ -284,6 +288,8 @@ def test_what_nothing_fits_says_by_how_much_and_every_lever_moves_what_it_should
     for refused in ({"busy": -0.1}, {"years": -1.0}):
         with pytest.raises(ForecastError, match="at least 0"):
             told(**refused)
+    with pytest.raises(ForecastError, match="unknown unit 'EUR': amounts are in USD; convert them"):
+        told(budget="20000 EUR")
     run, sentence = told(memory="75 GiB", budget="20000 USD")
     [row] = run.answers["best"].table
     first = max(row.taking_part, key=lambda each: each.first).name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import click
@@ -10,6 +11,7 @@ from forecast.cli import render
 from forecast.cli.ask.run import parse_key_values
 from forecast.cli.catalogue.listing import json_option
 from forecast.cli.reading_options import access_options, level_option
+from forecast.errors import ForecastWarning
 
 __all__ = ["plan"]
 
@@ -58,7 +60,9 @@ def plan(level: float, as_json: bool, report: str | None, settings: tuple[str, .
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast.api.training_plan import plan as make
 
-    made = make(with_=parse_key_values(settings, "--set"), **given)
+    with warnings.catch_warnings():  # the answer has them, and they stand below it
+        warnings.simplefilter("ignore", ForecastWarning)
+        made = make(with_=parse_key_values(settings, "--set"), **given)
 
     def text() -> None:
         render.write_headline(made.sentence)
