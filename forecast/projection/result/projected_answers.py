@@ -697,10 +697,11 @@ class RankingAnswer(ProjectedAnswer):
         out = []
         for chosen, levels in combinations(self._data[self.name], ("quantile", self.over_choice)):
             first, among = (self._data[f"{self.name}_{part}"].sel(chosen).values for part in ("first", "among"))
+            columns = levels.transpose(self.over_choice, "quantile").values
             order = [
                 Contestant(
                     name=str(value),
-                    quantiles=_five(levels.sel({self.over_choice: value}).values),
+                    quantiles=_five(columns[i]),
                     first=float(first[i]),
                     among=float(among[i]),
                 )
