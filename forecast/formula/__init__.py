@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, cast
@@ -82,6 +82,13 @@ class Formula:
             n.name for pair in pairs if any(isinstance(n, Text) for n in pair) for n in pair if isinstance(n, Name)
         )
 
+    @functools.cached_property
+    def _run(self) -> Callable[[Mapping[str, Any]], Any]:
+        return tree.compile_tree(self.root)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_run"}  # which no pickle holds
+
     def __str__(self) -> str:
         return self.text
 
@@ -117,7 +124,8 @@ class Formula:
                 raise FormulaError(f"value of '{name}': expected numbers, got {kind}") from None
 
         try:
-            result = tree.evaluate(self.root, known)
+            with np.errstate(all="ignore"):
+                result = self._run(known)
         except ValueError:
             shapes = ", ".join(f"{n} {np.shape(v)}" for n, v in known.items() if np.ndim(v))
             raise FormulaError(f"formula '{printable(self.text, 80)}': shapes do not broadcast: {shapes}") from None
