@@ -19,7 +19,7 @@ from forecast.api.options import GRID_KEYS, RUN_KEYS
 from forecast.api.quantity import Quantity, QuantityCondition, as_quantity, quantity
 from forecast.api.quantity_formulas import condition as read_condition, quantities_in
 from forecast.api.scenario import Scenario, run_scenario
-from forecast.api.scenario_quantities import source_scenarios
+from forecast.api.scenario_quantities import at_home, name_within, shares_worlds, source_scenarios
 from forecast.base.dates import from_decimal_year
 from forecast.base.lazy import xr
 from forecast.base.number_checks import is_real
@@ -35,8 +35,9 @@ from forecast.projection.result import (
     RankingAnswer,
     ValueAnswer,
 )
-from forecast.scenarios.graph import build
+from forecast.scenarios.graph import ScenarioGraph, build
 from forecast.scenarios.settings.replacements import model_record
+from forecast.scenarios.settings.setting_targets import with_dependencies
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -150,8 +151,8 @@ class Answer:
         return self.run.answers[self.name]
 
     @cached_property
-    def _base(self) -> Scenario | None:
-        """The scenario that has the question, or the one in the file."""
+    def _own_scenario(self) -> Scenario | None:
+        """The scenario that was asked, or the one in the file."""
         if self.base is not None or self.saved is None:
             return self.base
         if not self.saved.scenario_text:
@@ -160,6 +161,12 @@ class Answer:
                 "by where they stand on one machine"
             )
         return Scenario.from_text(self.saved.scenario_text, name=self.saved.scenario, folder=self.folder)
+
+    @cached_property
+    def _base(self) -> Scenario | None:
+        """The same with this question alone, and with what is changed from a date on."""
+        scenario = self._own_scenario if self.base is None else _single_question_scenario(self.base, self.name)
+        return scenario and scenario.changed(self.options.get("changes", ()))
 
     @cached_property
     def scenario(self) -> Scenario:
@@ -199,11 +206,11 @@ class Answer:
         if self._base is None and not source_scenarios(self.question):
             return tuple(collect_quantities(quantities_in(self.question), self.replaced))
         quantities = self._run_scenario.quantities
-        return tuple(name for name in self._behind() if name in quantities)
-
-    def _behind(self) -> list[str]:
-        """Return the nodes on which the question of a scenario depends, hidden parts of formulas included."""
         graph = build(self._run_scenario, self._settings)
+        return tuple(name for name in with_dependencies(graph, self._parts(graph)) if name in quantities)
+
+    def _parts(self, graph: ScenarioGraph) -> list[str]:
+        """Return the names in the question, as a scenario has it."""
         scenario = graph.scenario
         parts: list[str] = []
         for name in scenario.firsts[self.name].first if self.name in scenario.firsts else (self.name,):
@@ -214,13 +221,7 @@ class Answer:
             else:
                 ranking = scenario.rankings[name]
                 parts += [*ranking.rank.names, *(n for each in ranking.among for n in each.names)]
-        names: dict[str, None] = {}
-        while parts:
-            name = parts.pop()
-            if name not in names and name in graph.nodes:
-                names[name] = None
-                parts += graph.nodes[name].sources
-        return list(names)
+        return [name for name in parts if name in graph.nodes]
 
     @property
     def newest(self) -> dict[str, str]:
@@ -467,46 +468,49 @@ class Answer:
         Raises
         ------
         UsageError
-            For a condition on a quantity that the answer does not depend on, or that changes with time, without a date.
+            For a condition that shares nothing uncertain with the answer, or on a quantity that changes with time,
+            without a date.
 
         Warns
         -----
         FewWorldsWarning
             Where fewer than 200 worlds are left, with their number.
         """
-        if isinstance(condition, str):
-            condition = read_condition(condition, where="given")
-        if not isinstance(condition, QuantityCondition):
+        stated = read_condition(condition, where="given") if isinstance(condition, str) else condition
+        if not isinstance(stated, QuantityCondition):
             raise UsageError(f"given: expected a condition such as spend >= 2e8, got {type(condition).__name__}")
+        own: QuantityCondition = at_home(stated, self._own_scenario)
         behind = set(self.depends_on)
-        if not behind & {*collect_quantities(condition.sides), *(n for side in condition.sides for n in side.leaves)}:
-            raise self._not_of(condition.text, "given")
-        self._check_steady(condition)
-        return replace(self, conditions=(*self.conditions, condition))._answered()
+        stated_names = set(collect_quantities(own.sides))
+        known = {*stated_names, *(() if self._base is None else self._base.quantities)}
+        names = {*stated_names, *(n for side in own.sides for n in side.leaves)}
+        is_behind = not behind.isdisjoint(names)
+        if not is_behind and known.isdisjoint(names) and not source_scenarios(own):
+            raise self._not_of(own.text, "given")
+        scenario, sides = self._with_sides(own)
+        if not is_behind and not shares_worlds(build(scenario, self._settings), behind, sides):
+            raise self._not_of(own.text, "given")
+        self._check_steady(own, scenario, sides)
+        return replace(self, conditions=(*self.conditions, own))._answered()
 
-    def _check_steady(self, condition: QuantityCondition) -> None:
-        """Raise if a condition is on a quantity that changes with time: a draw needs one truth value."""
+    def _with_sides(self, condition: QuantityCondition) -> tuple[Scenario, dict[str, Quantity]]:
+        """Return the scenario without its questions, in which each side of a condition is a quantity, by its name."""
         sides = {f"side_{place}": side for place, side in enumerate(condition.sides)}
         scenario = replace(self, conditions=())._mapping
         scenario = {key: each for key, each in scenario.items() if key not in ("questions", "update", "title", "sweep")}
-        named = {name: Quantity(stated={"expression": side}, name=name) for name, side in sides.items()}
-        if any(side.stated for side in condition.sides):
-            scenario = scenario_of({"subject_to": list(named.values())}, base=scenario, swapped=self.replaced)
-        else:
-            scenario["quantities"] = {
-                **scenario.get("quantities", {}),
-                **{name: each.record for name, each in named.items()},
-            }
+        named = [Quantity(stated={"expression": side}, name=name) for name, side in sides.items()]
+        scenario = scenario_of({"subject_to": named}, base=scenario, swapped=self.replaced)
         scenario.pop("questions", None)
+        return Scenario.from_dict(scenario) if self._base is None else self._base.restated(scenario), sides
+
+    def _check_steady(self, condition: QuantityCondition, scenario: Scenario, sides: Mapping[str, Quantity]) -> None:
+        """Raise if a condition is on a quantity that changes with time: a draw needs one truth value."""
         run = {
             key: each
             for key, each in self._run_options.items()
             if key in ("with_", "seed", "as_of", "data", *GRID_KEYS)
         }
-        base = self._base
-        worlds = run_scenario(
-            scenario if base is None else base.restated(scenario), **run, draws=100, cache=self.cache
-        ).worlds
+        worlds = run_scenario(scenario, **run, draws=100, cache=self.cache).worlds
         for name, side in sides.items():
             level = worlds[name]
             first = level.isel(time=0)
@@ -514,36 +518,47 @@ class Answer:
                 way = f"name a date, such as {side.name}.at(2028)"
                 raise UsageError(f"given '{condition.text}': '{side.name}' changes with time: {way}")
 
-    def with_(self, **values: object) -> Answer:
+    def _name_of(self, quantity: Quantity | Model | str) -> str:
+        """Return the name that a quantity has in the answer."""
+        return name_within(self._own_scenario, quantity)
+
+    def with_(self, settings: Mapping[Any, object] | None = None, /, **values: object) -> Answer:
         """Return the answer with other values, or other quantities, in place of those it depends on.
 
         Every other quantity draws what it drew.
 
         Parameters
         ----------
+        settings : mapping, optional
+            What is no word of Python, or a quantity itself: ``{"machine.growth": 0.2, scenario.brain: 1e16}``.
         **values
-            By the name of a quantity, of a model's input or parameter (``**{"machine.growth": 0.2}``), or of a choice:
-            a number in its unit, a text with a unit (``"1 EFLOP/s"``, ``"1e13..1e17"``), a distribution as a dict, a
-            quantity, a model or its name; of a choice one of its values.
+            By the name of a quantity, of a model's input or parameter, or of a choice: a number in its unit, a text
+            with a unit (``"1 EFLOP/s"``, ``"1e13..1e17"``), a distribution as a dict, a quantity, a model or its name;
+            of a choice one of its values.
 
         Raises
         ------
         UsageError
             For a name on which the answer does not depend.
         """
-        valid_names, formulas = self._knobs, self._formulas
-        settings, quantities = dict(self._settings), dict(self.replaced)
-        for name, value in values.items():
-            if name not in valid_names and not self._settable(name):
-                raise self._not_of(name, "with_")
+        formulas, quantities, set_values = self._formulas, dict(self.replaced), dict(self._settings)
+        for name, value in self._by_name(settings, values, "with_").items():
             other = self._other(name, value, formulas)
             if other is None:
-                settings[name] = value
+                set_values[name] = value
             elif "." in name:
                 raise UsageError(f"with_ '{name}': expected a number or a distribution, not another quantity")
             else:
                 quantities[name] = other
-        return replace(self, options={**self.options, "with_": settings}, replaced=quantities)._answered()
+        return replace(self, options={**self.options, "with_": set_values}, replaced=quantities)._answered()
+
+    def _by_name(self, settings: Mapping[Any, Any] | None, values: Mapping[str, Any], verb: str) -> dict[str, Any]:
+        """Return what is to be set by its name in the answer, which depends on it."""
+        found = {self._name_of(key): each for key, each in {**(settings or {}), **values}.items()}
+        for name in found:
+            if name not in self._knobs and not self._settable(name):
+                raise self._not_of(name, verb)
+        return found
 
     def _other(self, name: str, value: object, formulas: set[str]) -> Quantity | None:
         """Return the quantity that replaces another; None if the run sets a value."""
@@ -590,24 +605,26 @@ class Answer:
         value : object, optional
             The value that replaces it: a number, or a text with a unit.
         """
-        name = of if isinstance(of, str) else as_quantity(of).its_name
+        name = self._name_of(of)
         if name not in self.depends_on:
             raise self._not_of(name, "what if")
         keys = {"growth": growth, "value": value, "since": since, "until": until}
         change = {"of": name, **{key: each for key, each in keys.items() if each is not None}}
-        if (base := self._base) is not None:
-            return replace(self, base=base.changed([change]))._answered()
         options = {**self.options, "changes": [*self.options.get("changes", ()), change]}
         return replace(self, options=options)._answered()
 
-    def sweep(self, **values: Sequence[object] | str) -> Answer:
+    def sweep(
+        self, settings: Mapping[Any, Sequence[object] | str] | None = None, /, **values: Sequence[object] | str
+    ) -> Answer:
         """Return the answer with something set to each of several values, which stand side by side in `by_choice`.
 
         Parameters
         ----------
+        settings : mapping, optional
+            What is no word of Python, or a quantity itself: ``{"brain/power.watts": [10, 20]}``.
         **values
-            By the name of a quantity, of a model's input (``**{"brain/power.watts": [10, 20]}``), or of a choice: the
-            values; ``"*"`` are all values of a choice.
+            By the name of a quantity, of a model's input, or of a choice: the values; ``"*"`` are all values of a
+            choice.
 
         Examples
         --------
@@ -617,14 +634,11 @@ class Answer:
         >>> answer.sweep(spend=[1e8, 3e8]).by_choice["already"].values.tolist()
         [0.0, 1.0]
         """
-        valid_names, formulas = self._knobs, self._formulas
-        for name in values:
-            if name not in valid_names and not self._settable(name):
-                raise self._not_of(name, "sweep")
-        if not values:
+        along = self._by_name(settings, values, "sweep")
+        if not along:
             raise UsageError(f"sweep: expected values for one of {first_names(list(self.depends_on))}")
-        first = {name: as_quantity(each[0]).named(name) for name, each in values.items() if name in formulas}
-        options = {**self.options, "sweep": {**self.options.get("sweep", {}), **values}}
+        first = {name: as_quantity(each[0]).named(name) for name, each in along.items() if name in self._formulas}
+        options = {**self.options, "sweep": {**self.options.get("sweep", {}), **along}}
         return replace(self, options=options, replaced={**self.replaced, **first})._answered()
 
     @cached_property
@@ -664,8 +678,7 @@ class Answer:
         """
         from forecast.api.required_input import required_value
 
-        own = name if isinstance(name, str) else as_quantity(name).its_name
-        return required_value(self, own, by=by, probability=probability, within=within)
+        return required_value(self, self._name_of(name), by=by, probability=probability, within=within)
 
     def sensitivity(self, *, total: bool = False) -> pd.DataFrame:
         """Return what moves the answer; see `forecast.api.answer_sensitivity.sensitivity`."""
@@ -785,3 +798,12 @@ class Answer:
         from forecast.report import notebook
 
         return notebook.answer_html(self.run, self.plot)
+
+
+def _single_question_scenario(scenario: Scenario, question: str) -> Scenario:
+    """Return a scenario that asks one of its questions, with those that it names."""
+    stated = scenario.stated["questions"]
+    names = [question, *(stated[question].get("first", ()))]
+    if names == list(stated):
+        return scenario
+    return scenario.restated({**scenario.stated, "questions": {name: stated[name] for name in names}})

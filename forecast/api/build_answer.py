@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import Any, Literal, Unpack
 
 from forecast.api.answer import Answer
 from forecast.api.options import GRID_KEYS, RUN_KEYS, SCENARIO_KEYS, AskOptions, GridOptions, check_keywords
 from forecast.api.quantity import Quantity, QuantityCondition, as_quantity
-from forecast.api.quantity_formulas import condition
 from forecast.api.scenario import Scenario
 from forecast.errors import UnknownNameError, UsageError
-
-if TYPE_CHECKING:
-    from forecast.models import Model
+from forecast.models import Model
 
 __all__ = ["ask", "ask_scenario"]
 
@@ -28,11 +25,11 @@ _QUESTION_KEYS: Mapping[str, tuple[str, ...]] = {
 
 
 def ask(
-    text: str | None = None,
+    question: str | QuantityCondition | Quantity | Model | None = None,
     /,
     *,
     when: QuantityCondition | str | None = None,
-    value: Quantity | Model | float | None = None,
+    value: Quantity | Model | str | float | None = None,
     growth: Quantity | Model | None = None,
     first: Mapping[str, QuantityCondition] | None = None,
     rank: Quantity | Model | None = None,
@@ -46,11 +43,11 @@ def ask(
 
     Parameters
     ----------
-    text : str, optional
-        A question of ``forecast ask``: ``"largest-run >= 1e29 FLOP"``, ``"run-price-performance * 1M USD"``,
-        ``"model-capability.power"``, ``"mine.csv:users"``. `dates` and the options of a run may follow; for a column of
-        a file also ``x`` (its dates), ``where`` (``{"run": "a"}``) and ``reading`` (``{"reduce": "median"}``; see
-        `forecast.trend`).
+    question : str, QuantityCondition or Quantity, optional
+        A condition is `when`, a quantity `value`. A text is a question of ``forecast ask``:
+        ``"largest-run >= 1e29 FLOP"``, ``"run-price-performance * 1M USD"``, ``"model-capability.power"``,
+        ``"mine.csv:users"``. `dates` and the options of a run may follow; for a column of a file also ``x`` (its
+        dates), ``where`` (``{"run": "a"}``) and ``reading`` (``{"reduce": "median"}``; see `forecast.trend`).
     when : QuantityCondition
         When it first holds; with `dates` also how likely it is by them. ``(x >= y).when(until=2045)`` is the same.
     value, growth : Quantity
@@ -84,11 +81,17 @@ def ask(
     >>> forecast.ask("capability/training-compute >= 1e29 FLOP", draws=64).kind
     'when'
     """
+    if isinstance(question, QuantityCondition):
+        when = question
+    elif isinstance(question, (Quantity, Model)):
+        value = question
     keys: dict[str, object] = {"when": when, "value": value, "growth": growth, "first": first, "rank": rank}
     keys |= {"over": over, "subject_to": subject_to, "best": best, "ordered": ordered}
     question_keys: dict[str, Any] = {key: each for key, each in keys.items() if each is not None}
-    if text is not None:
-        return _ask_text(text, question_keys, options)
+    for text in (question, when, value):
+        if isinstance(text, str):
+            beside = {key: each for key, each in question_keys.items() if each is not text}
+            return _ask_text(text, beside, options)
     kinds = [kind for kind in _QUESTION_KEYS if kind in question_keys]
     if len(kinds) != 1:
         raise UsageError(
@@ -97,15 +100,13 @@ def ask(
     with_it = _QUESTION_KEYS[kinds[0]]
     keywords = {**question_keys, **options}
     check_keywords(keywords, (*kinds, *with_it, *SCENARIO_KEYS, *RUN_KEYS), kinds[0])
-    question = {key: each for key, each in keywords.items() if key in (*kinds, *with_it)}
+    question_record = {key: each for key, each in keywords.items() if key in (*kinds, *with_it)}
     if kinds[0] in ("value", "growth", "rank"):
-        question[kinds[0]] = as_quantity(question[kinds[0]])
-    elif isinstance(question[kinds[0]], str):
-        question[kinds[0]] = condition(question[kinds[0]], where="ask: when")
-    rest = {key: each for key, each in keywords.items() if key not in question}
+        question_record[kinds[0]] = as_quantity(question_record[kinds[0]])
+    rest = {key: each for key, each in keywords.items() if key not in question_record}
     if "what_if" in rest:
         rest["changes"] = rest.pop("what_if")
-    return Answer.to(question=question, options=rest)
+    return Answer.to(question=question_record, options=rest)
 
 
 #: What a column of a file is read with.
@@ -138,13 +139,4 @@ def ask_scenario(scenario: Scenario, question: str, options: GridOptions) -> Ans
     taken: dict[str, Any] = dict(options)
     if (preset := taken.pop("preset", None)) is not None:
         taken["with_"] = {**scenario.preset(preset).settings, **(options.get("with_") or {})}
-    return Answer.to(question={}, options=taken, base=_single_question_scenario(scenario, question), name=question)
-
-
-def _single_question_scenario(scenario: Scenario, question: str) -> Scenario:
-    """Return a scenario that asks one of its questions, with those that it names."""
-    records = scenario.stated["questions"]
-    names = [question, *(records[question].get("first", ()))]
-    if names == list(records):
-        return scenario
-    return scenario.restated({**scenario.stated, "questions": {name: records[name] for name in names}})
+    return Answer.to(question={}, options=taken, base=scenario, name=question)

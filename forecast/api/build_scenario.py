@@ -7,9 +7,11 @@ from typing import Any
 
 from forecast.api.quantity import Quantity, QuantityCondition
 from forecast.api.quantity_formulas import fed_by_name, quantities_in, to_record
-from forecast.api.scenario_quantities import source_scenarios
-from forecast.errors import ScenarioError
+from forecast.api.scenario_quantities import model, source_scenarios
+from forecast.errors import ScenarioError, printable
+from forecast.formula import parse_expression
 from forecast.scenarios import used_scenarios
+from forecast.scenarios.question_text import question_title
 from forecast.scenarios.settings.replacements import with_records
 
 __all__ = ["collect_quantities", "named_formulas", "records", "scenario_of"]
@@ -160,11 +162,18 @@ def scenario_of(
         name: to_record(each.stated, own_names)
         for name, each in collect_quantities(quantities, swapped, own_names).items()
     }
+    for name in [name for name in plain_quantities if name not in swapped]:
+        if _is_there(name, plain_quantities[name], base or {}):
+            del plain_quantities[name]
     whole: dict[str, Any] = with_records(base or {}, plain_quantities) | to_record(top, own_names)
     if used := source_scenarios(question, top, conditions, swapped):
         known = dict(used_scenarios.used_entries(whole.get("use", ())))
         new = {alias: each for alias, each in used.items() if alias not in known}
         whole["use"] = used_scenarios.join_used(whole.get("use"), new)
+        labels = whole["labels"] = {**_labels(quantities), **whole.get("labels", {})}
+        text = to_record(question.get("when", question.get("value", "")), own_names, "when")
+        if labels and text and "title" not in question:
+            question["title"] = question_title(parse_expression(text, where="ask").root, text, labels)
     if question:
         whole["questions"] = {**whole.get("questions", {}), **_question_records(question, own_names)}
     if conditions:
@@ -177,6 +186,30 @@ def scenario_of(
         weighed = f"{known} + {weighed}" if known else weighed
         whole["update"] = {**whole.get("update", {}), mine: {"log_likelihood": weighed}}
     return whole
+
+
+def _labels(quantities: Iterable[Quantity]) -> dict[str, str]:
+    """Return what quantities of other scenarios are called there."""
+    own = ((each.name, each.scenario.labels) for each in quantities if each.scenario is not None)
+    return {name: labels[short] for name, labels in own if (short := name.partition(".")[2]) in labels}
+
+
+def _is_there(name: str, record: Mapping[str, Any], base: Mapping[str, Any]) -> bool:
+    """Return True if a scenario has a quantity, by its record or as a forecast of the same model.
+
+    Raises
+    ------
+    ScenarioError
+        If it has another one of this name.
+    """
+    own = next((base[key][name] for key in ("quantities", "stocks", "solve") if name in base.get(key, {})), None)
+    if own is None:
+        return False
+    is_model = record.keys() == {"model"} and bool(own.get("model"))
+    if record != own and not (is_model and model(own["model"].partition("@")[0]).stated == record):
+        way = "its name alone means the scenario's; give the other another name, .named('mine')"
+        raise ScenarioError(f"the scenario has another quantity called '{printable(name, 60)}': {way}")
+    return True
 
 
 def _question_records(question: Mapping[str, Any], own_names: Collection[str]) -> dict[str, Any]:

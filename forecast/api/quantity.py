@@ -383,8 +383,9 @@ def quantity(name: str = "", /, *, uses: tuple[Quantity, ...] | list[Quantity] =
     Parameters
     ----------
     name : str
-        A model, a law, a function or an expression may do without one. A name alone stands for the quantity that has
-        it elsewhere: a stock in its own rate, or a quantity of the scenario that has the question.
+        A model, a law, a function or an expression may do without one. A word of Python alone stands for the quantity
+        that has it elsewhere: a stock in its own rate, or a quantity of the scenario that has the question. Any other
+        name alone is read as by `forecast.ask`: ``"largest-run"``, ``"model-capability.power"``, ``"a.csv:users"``.
     uses : sequence of Quantity
         Those that a text names: ``expression="g*2", uses=[g]``.
     **record
@@ -398,6 +399,10 @@ def quantity(name: str = "", /, *, uses: tuple[Quantity, ...] | list[Quantity] =
     >>> quantity(model="hardware/gpu-peak-fp16").name
     'gpu_peak_fp16'
     """
+    if name and not record and not uses and not name.isidentifier():
+        from forecast.api.scenario_quantities import quantity_of_text
+
+        return quantity_of_text(name)
     stated = _record_from_keywords(record)
     if name:
         return Quantity(stated=stated, name=check_name(name, where="quantity"), uses=tuple(uses))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 from forecast.api.build_scenario import scenario_of
 from forecast.api.quantity import Quantity, as_quantity, quantity
 from forecast.api.quantity_formulas import to_record
-from forecast.api.scenario_quantities import at_home, quantity_of, source_scenarios
+from forecast.api.scenario_quantities import at_home, name_within, quantity_of, source_scenarios
 from forecast.errors import UnknownNameError, UsageError, printable
 from forecast.models import Model
 from forecast.scenarios import scenario as records, used_scenarios
@@ -60,11 +60,15 @@ class Scenario(records.Scenario):
         """Return a scenario of `forecast.scenarios` as one that can be asked and changed."""
         return cls(**vars(scenario))
 
-    def with_(self, *, add: Mapping[str, Any] | None = None, **values: object) -> Self:
+    def with_(
+        self, settings: Mapping[Any, object] | None = None, /, *, add: Mapping[str, Any] | None = None, **values: object
+    ) -> Self:
         """Return the scenario with other values, other quantities, or other keys of its top.
 
         Parameters
         ----------
+        settings : mapping, optional
+            What is no word of Python, or a quantity itself: ``{scenario.brain: 1e16}``.
         add : mapping, optional
             New quantities, or records as a file has them, by name.
         **values
@@ -87,6 +91,7 @@ class Scenario(records.Scenario):
         {'model': 'hardware/linpack@random-walk'}
         """
         memo: dict[int, Any] = {}
+        values = {name_within(self, key): each for key, each in (settings or {}).items()} | values
         values, add = at_home(values, self, memo), at_home(add or {}, self, memo)
         changed, top, scenario = dict[str, Quantity](), dict[str, Any](), self
         for name, each in add.items():
@@ -116,7 +121,7 @@ class Scenario(records.Scenario):
 
     def what_if(
         self,
-        of: str,
+        of: Quantity | Model | str,
         *,
         since: float,
         growth: float | str | None = None,
@@ -124,8 +129,8 @@ class Scenario(records.Scenario):
         until: float | None = None,
     ) -> Self:
         """Return the scenario with one quantity changed from a date on; see `Answer.what_if`."""
-        keys = {"growth": growth, "value": value, "since": since, "until": until}
-        return self.changed([{"of": of, **{key: each for key, each in keys.items() if each is not None}}])
+        keys = {"of": name_within(self, of), "growth": growth, "value": value, "since": since, "until": until}
+        return self.changed([{key: each for key, each in keys.items() if each is not None}])
 
     def __getitem__(self, name: str) -> Quantity:
         """Return a quantity, which any expression may contain: ``forecast.scenario("model-capability")["run"]``.
@@ -148,9 +153,12 @@ class Scenario(records.Scenario):
         """Return the scenario under another name, which is the prefix of its quantities elsewhere."""
         return replace(self, name=name)
 
-    def sweep(self, **values: Sequence[object] | str) -> Self:
+    def sweep(
+        self, settings: Mapping[Any, Sequence[object] | str] | None = None, /, **values: Sequence[object] | str
+    ) -> Self:
         """Return the scenario with something set to each of several values, side by side; see `Answer.sweep`."""
-        along = {**self.swept, **values}
+        new = {**(settings or {}), **values}
+        along = {**self.swept, **{name_within(self, key): each for key, each in new.items()}}
         return replace(self, swept=along, stated={**self.stated, "sweep": along})
 
     def ask(self, question: str = "", **options: Unpack[GridOptions]) -> Answer:
@@ -208,15 +216,20 @@ def scenario(source: str | os.PathLike[str] | Mapping[str, Any] | None = None, /
     return Scenario.load(source if isinstance(source, str) else Path(source))
 
 
-def run_scenario(scenario: Any, *, with_: Mapping[str, Any] | None = None, **options: Any) -> Projection:
-    """Project a scenario as `forecast.project` does, in silence; quantities and models in `with_` replace its own."""
+def run_scenario(scenario: Any, *, with_: Mapping[Any, Any] | None = None, **options: Any) -> Projection:
+    """Project a scenario as `forecast.project` does, in silence; what it names may be quantities and models."""
     from forecast.projection import engine
 
-    objects: dict[str, Any] = {key: each for key, each in (with_ or {}).items() if isinstance(each, (Quantity, Model))}
-    if objects:
-        scenario = Scenario.of(engine.loaded(scenario)).with_(**objects)
-    settings = {key: each for key, each in (with_ or {}).items() if key not in objects}
-    return engine.project(scenario, with_=settings, **options)
+    values, changes, sweep = dict(with_ or {}), [*options.pop("what_if", ())], dict(options.pop("sweep", None) or {})
+    named = [*values, *values.values(), *sweep, *(each.get("of") for each in changes)]
+    if any(isinstance(each, (Quantity, Model)) for each in named):
+        scenario = Scenario.of(engine.loaded(scenario))
+        changes = [{**each, "of": name_within(scenario, each.get("of", ""))} for each in changes]
+        sweep = {name_within(scenario, key): each for key, each in sweep.items()}
+        values = {name_within(scenario, key): each for key, each in values.items()}
+        objects = {key: values.pop(key) for key, each in [*values.items()] if isinstance(each, (Quantity, Model))}
+        scenario = scenario.with_(objects) if objects else scenario
+    return engine.project(scenario, with_=values, sweep=sweep, what_if=changes, **options)
 
 
 def _quantity_record(definition: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ParamSpec
 
@@ -13,11 +13,17 @@ from forecast.api.quantity import Quantity, QuantityCondition, as_quantity
 from forecast.api.quantity_formulas import QuantityFormula, quantities_in
 from forecast.errors import UnknownNameError, UsageError, printable
 from forecast.models import Model
+from forecast.scenarios.graph import ScenarioGraph
+from forecast.scenarios.question_text import read_question
+from forecast.scenarios.settings.setting_targets import model_names, with_dependencies
 
 if TYPE_CHECKING:
     from forecast.api.scenario import Scenario
 
-__all__ = ["at_home", "estimate", "model", "name_in_front", "quantity_of", "source_scenarios", "trend"]
+__all__ = [
+    "at_home", "estimate", "model", "name_in_front", "name_within", "quantity_of", "quantity_of_text", "shares_worlds",
+    "source_scenarios", "trend",
+]  # fmt: skip
 
 
 def name_in_front(scenario: Scenario) -> str:
@@ -72,8 +78,45 @@ def source_scenarios(*parts: Any) -> dict[str, Scenario]:
     return found
 
 
-def at_home(part: Any, scenario: Scenario, _memo: dict[int, Any] | None = None) -> Any:
+def quantity_of_text(text: str) -> Quantity:
+    """Return what a text of `forecast.ask` names as a quantity: of the world, of a scenario, or a column of a file.
+
+    Raises
+    ------
+    UsageError, UnknownNameError
+    """
+    from forecast.api.scenario import Scenario
+
+    read = Scenario.of(read_question(text))
+    name = next((each.of.text for each in read.figures.values()), "")
+    if name not in read.quantities:
+        raise UsageError(f"quantity: expected one name, got '{printable(text, 80)}': calculate with quantities of each")
+    alias, _, own = name.rpartition(".")
+    if isinstance(used := read.stated.get("use", {}).get(alias), str):
+        return quantity_of(Scenario.load(used), own)
+    stated = {key: each for key, each in read.stated.items() if key != "questions"}
+    return quantity_of(replace(read.restated(stated), name=text), name)
+
+
+def name_within(scenario: Scenario | None, quantity: Quantity | Model | str) -> str:
+    """Return the name that a quantity has in a scenario, or elsewhere."""
+    return quantity if isinstance(quantity, str) else str(at_home(as_quantity(quantity), scenario).its_name)
+
+
+def shares_worlds(graph: ScenarioGraph, names: Iterable[str], others: Iterable[str]) -> bool:
+    """Return True if quantities draw something that others draw, or that is correlated with it."""
+    drawn = []
+    for each in (names, others):
+        behind = with_dependencies(graph, [name for name in each if name in graph.nodes])
+        drawn.append({*behind, *(model for name in behind for model in model_names(graph, name))})
+    groups = [{*group.of, *(each.rpartition(".")[0] for each in group.of)} for group in graph.scenario.correlations]
+    return bool(drawn[0] & drawn[1]) or any(group & drawn[0] and group & drawn[1] for group in groups)
+
+
+def at_home(part: Any, scenario: Scenario | None, _memo: dict[int, Any] | None = None) -> Any:
     """Return a part with the quantities of this scenario under their names in it, to be put into the scenario."""
+    if scenario is None:
+        return part
     memo: dict[int, Any] = {} if _memo is None else _memo
     if isinstance(part, Quantity):
         if id(part) not in memo:
@@ -90,14 +133,26 @@ def at_home(part: Any, scenario: Scenario, _memo: dict[int, Any] | None = None) 
 
 
 def _quantity_at_home(quantity: Quantity, scenario: Scenario, memo: dict[int, Any]) -> Quantity:
-    if not any(each is scenario or each == scenario for each in source_scenarios(quantity).values()):
+    if not any(_is_same_scenario(each, scenario) for each in source_scenarios(quantity).values()):
         return quantity
     if quantity.scenario is not None:
-        own = quantity.name.removeprefix(f"{name_in_front(scenario)}.")
+        own = quantity.name.removeprefix(f"{name_in_front(quantity.scenario)}.")
         return replace(quantity, name=own, scenario=None, label="")
     return replace(
         quantity, stated=at_home(quantity.stated, scenario, memo), uses=at_home(quantity.uses, scenario, memo)
     )
+
+
+#: Keys of a scenario that change nothing about its quantities.
+_OTHER_KEYS = ("title", "questions", "until", "start", "step", "show", "labels", "levers", "says", "presets")
+
+
+def _is_same_scenario(one: Scenario, other: Scenario) -> bool:
+    """Return True if two scenarios have the same quantities, whatever they ask."""
+    if one is other or one == other:
+        return True
+    first, second = ({key: v for key, v in each.record.items() if key not in _OTHER_KEYS} for each in (one, other))
+    return (one.name == other.name or one.folder == other.folder) and first == second
 
 
 # --- Models -----------------------------------------------------------------------------------------------------------

@@ -41,6 +41,7 @@ __all__ = [
     "in_words",
     "is_name",
     "quantity_name",
+    "question_title",
     "read_question",
     "rival_line",
     "world_quantity",
@@ -162,7 +163,7 @@ def read_question(
         "choices": names.choices,
         "labels": names.labels,
         "quantities": names.quantities,
-        "questions": {QUESTION_NAME: {**question, "title": _question_title(root, text.strip(), names.labels)}},
+        "questions": {QUESTION_NAME: {**question, "title": question_title(root, text.strip(), names.labels)}},
     }
     # a scenario that is used has dates and a step of its own
     last = DEFAULT_UNTIL if names.until is None else _step_at(names.until, names.start, names.step)
@@ -619,7 +620,7 @@ def _parse_year(date: float | str) -> float:
     raise UsageError(f"expected a year or a date such as 2030-12-31, got '{printable(date, 40)}'")
 
 
-def _question_title(root: Node, text: str, labels: Mapping[str, str]) -> str:
+def question_title(root: Node, text: str, labels: Mapping[str, str]) -> str:
     """Return what the sentence calls the question: by a label where it is about one name, else as it was typed."""
     plain = text.replace("{", "(").replace("}", ")")
     if isinstance(root, Name):

@@ -1,0 +1,109 @@
+"""A quantity is one, whether a text, its name or an object says which: equal bits in everything that can be asked."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import forecast
+from forecast.errors import ScenarioError, UsageError
+from tests.toolkit import assert_bitwise
+
+pytestmark = pytest.mark.filterwarnings("ignore::forecast.ForecastWarning")
+SMALL = {"draws": 300, "seed": 3}
+RECORD = {
+    "start": 2025, "until": 2040, "title": "two machines",
+    "quantities": {
+        "chip": {"p05": 1e15, "p95": 4e15, "unit": "FLOP/s"}, "count": {"p05": 1e3, "p95": 1e5, "unit": ""},
+        "apart": {"p05": 1, "p95": 2, "unit": ""}, "machine": {"expression": "chip*count*1.3**(t - start)"},
+        "other": {"expression": "chip*2"},
+    },
+    "questions": {"one": {"when": "machine >= 1 ZFLOP/s"}, "two": {"when": "other >= 1 ZFLOP/s"}},
+}  # fmt: skip
+TWO = forecast.scenario(RECORD).named("two-machines")
+ANSWER = TWO.ask("one", **SMALL)
+LINPACK = "hardware/linpack"
+PARITY = forecast.scenario("brain-parity")
+
+#: What is said as a text, and by an object.
+PAIRS = {
+    "given": lambda: (
+        ANSWER.given("at(machine, 2030) >= 0.1 ZFLOP/s"),
+        ANSWER.given(TWO.machine.at(2030) >= "0.1 ZFLOP/s"),
+    ),
+    "given what is beside it": lambda: (ANSWER.given("other >= 4e15"), ANSWER.given(TWO.other >= 4e15)),
+    "given after a change": lambda: (
+        ANSWER.what_if("chip", value=2e15, since=2030).with_(count=3e4).given("at(machine, 2031) >= 1e20"),
+        ANSWER.what_if(TWO.chip, value=2e15, since=2030).with_({TWO.count: 3e4}).given(TWO.machine.at(2031) >= 1e20),
+    ),
+    "what if": lambda: (
+        ANSWER.what_if("machine", growth="0.5*", since=2028),
+        ANSWER.what_if(TWO.machine, growth="0.5*", since=2028),
+    ),
+    "what if of a scenario": lambda: (
+        TWO.what_if("chip", value=2e15, since=2030).ask(**SMALL),
+        TWO.what_if(TWO.chip, value=2e15, since=2030).ask(**SMALL),
+    ),
+    "with_": lambda: (ANSWER.with_(count="1e4..1e5"), ANSWER.with_({TWO.count: "1e4..1e5"})),
+    "with_ of a scenario": lambda: (TWO.with_(count=3e4).ask(**SMALL), TWO.with_({TWO.count: 3e4}).ask(**SMALL)),
+    "sweep": lambda: (ANSWER.sweep(count=[1e3, 1e4]), ANSWER.sweep({TWO.count: [1e3, 1e4]})),
+    "a model": lambda: (
+        PARITY.ask(**SMALL).with_(machine=f"{LINPACK}@random-walk"),
+        PARITY.ask(**SMALL).with_(machine=forecast.model(f"{LINPACK}@random-walk")),
+    ),
+    "ask when": lambda: (
+        forecast.ask("brain-parity.machine >= 100 PFLOP/s", **SMALL),
+        forecast.ask(PARITY.machine >= "100 PFLOP/s", **SMALL),
+    ),
+    "ask when of a text": lambda: (
+        forecast.ask(when="brain-parity.machine >= 100 PFLOP/s", **SMALL),
+        (forecast.quantity("brain-parity.machine") >= "100 PFLOP/s").when(**SMALL),
+    ),
+    "ask value": lambda: (
+        forecast.ask("brain-parity.machine", dates=[2030], **SMALL),
+        forecast.ask(PARITY.machine, dates=[2030], **SMALL),
+    ),
+    "a quantity of the world": lambda: (
+        forecast.ask("largest-run >= 1e28 FLOP", draws=64),
+        forecast.ask(forecast.quantity("largest-run") >= "1e28 FLOP", draws=64),
+    ),
+}
+
+
+@pytest.mark.parametrize("said", PAIRS)
+def test_a_text_and_an_object_say_the_same(said):
+    text, thing = PAIRS[said]()
+    assert_bitwise(np.asarray(text), np.asarray(thing))
+    assert_bitwise(text.weights.values, thing.weights.values)
+    assert text.sentence == thing.sentence
+
+
+def test_a_projection_takes_quantities_for_names():
+    pairs = [
+        {"with_": {count: 2e4}, "sweep": {chip: [1e15, 2e15]}, "what_if": [{"of": count, "value": 1e4, "since": 2030}]}
+        for count, chip in (("count", "chip"), (TWO.count, TWO.chip))
+    ]
+    text, thing = (forecast.project(TWO, **SMALL, **each) for each in pairs)
+    assert_bitwise(text["questions"]["one"].values, thing["questions"]["one"].values)
+    assert ANSWER.needed("count", by=2035) == ANSWER.needed(TWO.count, by=2035)
+
+
+def test_a_condition_on_what_is_not_behind_the_answer_keeps_the_worlds_in_which_it_holds():
+    kept = TWO.chip.sample(300, at=2025, seed=3) * 2 >= 4e15
+    never = np.isposinf(ANSWER.dates.values)
+    assert 0 < kept.mean() < 1
+    assert ANSWER.given(TWO.other >= 4e15).never == pytest.approx(never[kept].mean(), rel=1e-9)
+    assert never[kept].mean() != never.mean()
+
+
+def test_what_shares_no_worlds_or_only_a_name_is_refused(tmp_path):
+    for alone in ("apart >= 1", TWO.apart >= 1):
+        with pytest.raises(UsageError, match="does not depend on it"):
+            ANSWER.given(alone)
+    mine = forecast.uncertain(p05=1, p95=2, unit="FLOP/s", name="chip")
+    with pytest.raises(ScenarioError, match=r"another quantity called 'chip': .*\.named\('mine'\)"):
+        ANSWER.given(mine >= 1.5)
+    loaded = forecast.load(forecast.save(ANSWER, tmp_path / "answer.nc"))
+    assert loaded.given(TWO.chip >= 2e15).median == ANSWER.given("chip >= 2e15").median
+    with pytest.raises(UsageError, match="expected one name"):
+        forecast.quantity("largest-run * 2")
