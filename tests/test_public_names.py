@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import inspect
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import forecast
@@ -99,12 +101,15 @@ def simple_objects() -> Iterator[tuple[str, Any]]:
     yield "law", law
     yield "published fit", law.published("besiroglu2024")
     yield "catalogue", forecast.catalogue("law")
+    estimate = forecast.model("brain/dettmers-2015")
+    yield from (("estimate", estimate), ("its model", estimate.model), ("its fitted model", estimate.fit()))
+    x = np.linspace(1, 9, 9)
+    yield "fit", forecast.Law("a + b*x", variables=["x"]).fit({"x": x, "y": 2 * x}, y="y")
+    yield "quantity of the world", forecast.quantity("largest-run")
 
 
 def larger_objects() -> Iterator[tuple[str, Any]]:
     """Walk those that are fitted or drawn from data."""
-    import numpy as np
-
     x = np.geomspace(1, 100, 20)
     y = 2 + 3 * x**-0.5 * np.exp(0.02 * np.random.default_rng(0).standard_normal(20))
     law = forecast.Law("E + A*x**-a", variables=["x"])
@@ -146,6 +151,8 @@ def touch(name: str, thing: Any) -> Iterator[str]:
                 yield f"{name}.{attribute}: an error without a sentence"
         except Exception as error:
             yield f"{name}.{attribute}: {type(error).__name__}: {error}"
+    if re.search(r" at 0x|array\(|^\w+\(\w+=", repr(thing)):
+        yield f"{name}: shows its fields and not what it says: {repr(thing)[:200]}"
     for show in (repr, str, lambda each: getattr(each, "_repr_html_", str)()):
         try:
             show(thing)

@@ -298,9 +298,12 @@ class Quantity(HtmlText, Operators["QuantityCondition"]):
         raise UsageError(f"{self.name or 'a quantity'} has no truth value before it is computed: ask (x >= y).when(…)")
 
     def __repr__(self) -> str:
-        """Return its name and its record."""
+        """Return its name, and its record, its model or its scenario."""
         if self.scenario is not None:
-            return f"Quantity {self.name} of the scenario {self.scenario.name}"
+            label = self.scenario.labels.get(self.name.partition(".")[2], "")
+            return f"Quantity {self.name}: {label + ', ' if label else ''}of the scenario {self.scenario.name}"
+        if self.is_model:
+            return f"Quantity {self.name}: {self.model!r}"
         keys = ", ".join(f"{key}={value!r}" for key, value in self.record.items())
         return f"Quantity {self.name or '(without a name)'}: {printable(keys, 200)}"
 

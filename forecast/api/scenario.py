@@ -12,7 +12,7 @@ from forecast.api.build_scenario import scenario_of
 from forecast.api.quantity import Quantity, as_quantity, quantity
 from forecast.api.quantity_formulas import to_record
 from forecast.api.scenario_quantities import at_home, name_within, quantity_of, source_scenarios
-from forecast.errors import UnknownNameError, UsageError, printable
+from forecast.errors import UnknownNameError, UsageError, first_names, printable
 from forecast.models import Model
 from forecast.scenarios import scenario as records, used_scenarios
 from forecast.scenarios.questions import shorten_questions
@@ -179,6 +179,14 @@ class Scenario(records.Scenario):
         from forecast.api.build_answer import ask_scenario
 
         return ask_scenario(self, question, options)
+
+    def __repr__(self) -> str:
+        """Return its title, choices, questions and quantities."""
+        from forecast.report.notebook import choices_and_questions
+
+        rows = [f"  {kind} {name}: {told}" for kind, name, told in choices_and_questions(self)]
+        told = f"{len(self.quantities)} quantities: {first_names(list(self.quantities))}"
+        return "\n".join([f"Scenario {self.name}: {self.title}".rstrip(": "), *rows, f"  {told}"])
 
     def _repr_html_(self) -> str:
         from forecast.report import notebook

@@ -7,7 +7,7 @@ import functools
 import html
 import io
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from forecast.errors import printable
 
@@ -32,11 +32,17 @@ _MAX_TABLE_ROWS, _MAX_CELL = 12, 80
 @functools.singledispatch
 def to_html(result: object) -> str:
     """Return an object as HTML: its text as code, unless a room above registered a page for its class."""
-    return f"<code>{_escape(repr(result), _MAX_REPR_CHARACTERS)}</code>"
+    text = html.escape("\n".join(printable(line, _MAX_REPR_CHARACTERS) for line in repr(result).splitlines()))
+    return f"<pre>{text}</pre>" if "\n" in text else f"<code>{text}</code>"
 
 
 class HtmlText:
-    """An object that a notebook shows by `to_html`."""
+    """An object that a console shows by its class's ``__repr__``, records below it too, and a notebook by `to_html`."""
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        if cls.__repr__ is not object.__repr__:
+            cls.__repr__ = cls.__repr__  # type: ignore[method-assign]  # a dataclass writes one where its own is missing
 
     def _repr_html_(self) -> str:
         return to_html(self)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.dates import from_decimal_year
+from forecast.base.html_text import HtmlText
 from forecast.base.lazy import xr
 from forecast.base.plot_style import COLOURS
 from forecast.base.quantiles import QUANTILE_NAMES
@@ -42,7 +42,7 @@ PLOT_POINTS = 60
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Extrapolation:
+class Extrapolation(HtmlText):
     """What a curve is expected to do beyond its data. Made by `forecast.extrapolate`.
 
     Attributes
@@ -190,8 +190,9 @@ class Extrapolation:
         axis.legend(frameon=False)
         return axis
 
-    def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(self.summary())}</pre>"
+    def __repr__(self) -> str:
+        """Return the summary."""
+        return self.summary()
 
 
 def extrapolate(

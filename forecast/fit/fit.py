@@ -283,6 +283,10 @@ class Fit(AnyFit):
 
         return summary(self)
 
+    def __repr__(self) -> str:
+        """Return the summary."""
+        return self.summary()
+
     def _repr_html_(self) -> str:
         from forecast.fit.summary import fit_page
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import html
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -12,6 +11,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from forecast.base.html_text import HtmlText
 from forecast.errors import FitError, UnknownNameError, printable
 from forecast.fit.any_fit import AnyFit
 from forecast.fit.fit import Fit
@@ -33,7 +33,7 @@ MAX_CACHED_FITS = 1000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Fits(AnyFit):
+class Fits(HtmlText, AnyFit):
     """One fit for each value of a dimension. Made by ``law.fit(data, by=...)``.
 
     Attributes
@@ -343,5 +343,6 @@ class Fits(AnyFit):
         lines += [f"{count} fits: {reason}" for reason, count in zip(reasons, counts, strict=True)]
         return "\n".join([*lines, *(f"warning: {w}" for w in self.warnings)])
 
-    def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(self.summary())}</pre>"
+    def __repr__(self) -> str:
+        """Return the summary."""
+        return self.summary()

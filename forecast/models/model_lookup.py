@@ -24,7 +24,7 @@ from forecast.models.protocol import Broken, Model, ModelRecord
 from forecast.models.scales import Bounds
 from forecast.units import qualifiers
 
-__all__ = ["POOLED_SHAPE", "FoundModel", "attempt", "find_model", "is_registered", "is_same_model", "model"]
+__all__ = ["POOLED_SHAPE", "FoundModel", "attempt", "find_model", "is_registered", "is_same_model", "model", "title_of"]
 
 #: The pool of the shapes to which a series gives weights, where a shape is named: ``hardware/gpu-bandwidth@pooled``.
 POOLED_SHAPE = "pooled"
@@ -203,6 +203,21 @@ def is_registered(model: Model) -> bool:
         return is_same_model(attempt(model.name), model)
     except ForecastError:
         return False
+
+
+def title_of(model: Model) -> str:
+    """Return the title of a model that a plugin registered under its name, or its note.
+
+    Examples
+    --------
+    >>> title_of(model("hardware/hpcg@exponential"))
+    ''
+    """
+    try:
+        title = find_model(model.name).spec.title if "/" in model.name else ""
+    except ForecastError:
+        title = ""
+    return title or str(getattr(model, "note", ""))
 
 
 def is_same_model(one: Model, other: Model) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from forecast.base.html_text import HtmlText
 from forecast.base.operators import Operators
 from forecast.contract.specs import Input
 from forecast.errors import ForecastError, ForecastWarning
@@ -84,6 +85,11 @@ class Observations:
     unit: str
     names: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        """Return how many there are, of which years and in which unit."""
+        years = f" from {self.time.min():.1f} to {self.time.max():.1f}" if len(self.time) else ""
+        return f"Observations: {len(self.time)} points{years} [{self.unit}]"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Description:
@@ -108,7 +114,7 @@ class Description:
     gaps: Mapping[str, str] = field(default_factory=dict)
 
 
-class FittedModel(abc.ABC):
+class FittedModel(HtmlText, abc.ABC):
     """A model that has read its data.
 
     Attributes
@@ -142,6 +148,11 @@ class FittedModel(abc.ABC):
     @abc.abstractmethod
     def describe(self) -> Description:
         """Describe its assumptions and sources."""
+
+    def __repr__(self) -> str:
+        """Return its figures and sources in a line."""
+        described = self.describe()
+        return f"Fitted: {'; '.join([described.summary, *described.sources])}"
 
     def with_inputs(self, inputs: Mapping[str, Input]) -> FittedModel:
         """Return the model that describes itself with these inputs, which a user has set, instead of its own.
@@ -182,7 +193,7 @@ class FittedModel(abc.ABC):
         return ()
 
 
-class Model(abc.ABC):
+class Model(HtmlText, abc.ABC):
     """Anything that produces a quantity.
 
     Attributes
@@ -208,6 +219,13 @@ class Model(abc.ABC):
     keeps: str = ""
     bounds: Bounds = UNBOUNDED
     at_most: float | None = None
+
+    def __repr__(self) -> str:
+        """Return its name, title, unit and sources in a line."""
+        from forecast.models.model_lookup import title_of
+
+        told = [f"{title_of(self)} [{self.unit}]".strip(), *getattr(self, "sources", ())]
+        return f"Model {self.name}: {'; '.join(told)}"
 
     def keeping(self, keeps: str) -> Model:
         """Return the model that keeps this by construction, or nothing where it is empty; itself where it has no way.

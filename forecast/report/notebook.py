@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from forecast.scenarios.graph import ScenarioGraph
     from forecast.scenarios.scenario import Scenario
 
-__all__ = ["answer_html", "projection", "scenario"]
+__all__ = ["answer_html", "choices_and_questions", "projection", "scenario"]
 
 #: Quantities in the figure of a scenario: columns, and rows of each.
 _MAX_LAYERS, _MAX_PER_LAYER = 5, 10
@@ -60,18 +60,22 @@ def scenario(scenario: Scenario) -> str:
     """Return a scenario as HTML: its title, what its quantities are made of, its choices and its questions."""
     from forecast.scenarios.graph import build
 
-    said = scenario.title or scenario.name or "A scenario"
-    rows = [["choice", name, ", ".join(choice.values)] for name, choice in scenario.choices.items()]
-    rows += [["when", name, question.title or question.when.text] for name, question in scenario.questions.items()]
-    rows += [["value", name, question.title or question.of.text] for name, question in scenario.figures.items()]
-    rows += [["first", name, question.title or ", ".join(question.first)] for name, question in scenario.firsts.items()]
-    rows += [["rank", name, question.title or question.rank.text] for name, question in scenario.rankings.items()]
+    said, rows = scenario.title or scenario.name or "A scenario", choices_and_questions(scenario)
     try:
         layers = [*_dependency_layers(build(scenario)), _questions_and_quantities(scenario)]
         drawn = inline_image(lambda ax: _graph(layers, ax), "What its quantities are made of")
     except ForecastError as problem:  # what it names may not be installed here
         return page(said, "", ["", "", ""], rows, [f"It cannot be run here: {problem}"])
     return page(said, drawn, ["", "name", "what"], rows, [])
+
+
+def choices_and_questions(scenario: Scenario) -> list[list[str]]:
+    """Return a row for each choice and question of a scenario: its kind, its name, and its values or title."""
+    rows = [["choice", name, ", ".join(choice.values)] for name, choice in scenario.choices.items()]
+    rows += [["when", name, question.title or question.when.text] for name, question in scenario.questions.items()]
+    rows += [["value", name, question.title or question.of.text] for name, question in scenario.figures.items()]
+    rows += [["first", name, question.title or ", ".join(question.first)] for name, question in scenario.firsts.items()]
+    return [*rows, *(["rank", name, each.title or each.rank.text] for name, each in scenario.rankings.items())]
 
 
 def _columns_and_rows(groups: Sequence[RowGroup]) -> tuple[list[str], list[list[str]]]:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.dates import decimal_year
+from forecast.base.html_text import HtmlText
 from forecast.base.lazy import xr
 from forecast.base.netcdf import quantiles
 from forecast.base.quantiles import QUANTILES
@@ -98,7 +99,7 @@ class AnswerRow:
     weights: dict[str, tuple[float, ...]] | None = None
 
 
-class ProjectedAnswer:
+class ProjectedAnswer(HtmlText):
     """What every world answers to one question, along the choices.
 
     Parameters
@@ -116,6 +117,12 @@ class ProjectedAnswer:
         self.run, self.name, self._question = run, name, question
         self._distributions: dict[Hashable, AnswerDistribution | None] = run.distributions.setdefault(name, {})
         self._pooled: tuple[Hashable, tuple[Array, Array | None]] | None = None
+
+    def __repr__(self) -> str:
+        """Return its question, and its median where it has one."""
+        found = None if self.kind in ("first", "rank") else self.headline
+        median = "" if found is None or found.medians is not None else f"; median {found.median:.6g}"
+        return f"{type(self).__name__} {self.name}: {self.text}{median}"
 
     @property
     def _key(self) -> int:
