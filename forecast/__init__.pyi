@@ -3,6 +3,7 @@
 from . import language as language
 from .api.answer import Answer as Answer
 from .api.build_answer import ask as ask
+from .api.catalogue_search import find as find, quantities as quantities
 from .api.issue_warnings import project as project
 from .api.quantity import (
     Quantity as Quantity,

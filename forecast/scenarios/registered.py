@@ -37,8 +37,8 @@ _NAMES = {"table": "table", "data": "table", "draws": "table", "model": "model",
           "function": "model"}  # fmt: skip
 
 
-def read_scenario(path: Path) -> dict[str, Any]:
-    """Return what a scenario's file says.
+def read_scenario(path: Path, where: str = "") -> dict[str, Any]:
+    """Return what a scenario's file says; `where` is what errors call it, by default its path.
 
     Raises
     ------
@@ -51,8 +51,8 @@ def read_scenario(path: Path) -> dict[str, Any]:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ScenarioError(f"{printable(path)}: expected UTF-8 text: byte {error.start} is not") from error
-    return parse_scenario(text, str(path))
+        raise ScenarioError(f"{printable(where or path)}: expected UTF-8 text: byte {error.start} is not") from error
+    return parse_scenario(text, where or str(path))
 
 
 def parse_scenario(text: str, where: str) -> dict[str, Any]:

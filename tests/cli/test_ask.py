@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.cli.catalogue.find import _question_lines as lines_of
+from forecast.api.catalogue_search import _question_lines as lines_of
 from forecast.contract.registry import get_registry
 from forecast.scenarios.question_text import in_words, read_question
 

@@ -9,7 +9,7 @@ import shlex
 import pytest
 
 import forecast
-from forecast.cli.catalogue.find import propose_questions
+from forecast.api.catalogue_search import propose_questions
 from forecast.contract.registry import get_registry
 from forecast.errors import FormulaError, UnknownNameError, UsageError
 from forecast.scenarios.question_text import read_question

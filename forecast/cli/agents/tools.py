@@ -14,12 +14,9 @@ import forecast
 from forecast.base import access
 from forecast.base.json_text import to_json
 from forecast.cli.ask.extrapolate import extrapolate_columns, extrapolation_data
-from forecast.cli.catalogue.find import MAX_RESULTS, find_records
-from forecast.cli.catalogue.listing import record_details, record_rows
-from forecast.cli.catalogue.quantities import QUANTITY_COLUMNS, describe_quantity
+from forecast.cli.catalogue.find import MAX_RESULTS
 from forecast.cli.fit import fit_arguments
 from forecast.cli.reading_options import MAX_REQUEST_DRAWS
-from forecast.contract.registry import get_registry
 from forecast.errors import UnknownNameError, UsageError
 from forecast.fit.options import check_level
 from forecast.report.result_data import projection_data
@@ -127,10 +124,8 @@ def quantities(name: str = "") -> dict[str, Any]:
 
     name: of one, such as "largest-run"; nothing lists all.
     """
-    registry = get_registry().complete()
-    if name:
-        return record_details(registry.find("quantity", name), describe_quantity)
-    return {"quantities": record_rows(registry.records("quantity"), QUANTITY_COLUMNS)}
+    found = forecast.quantities(name)
+    return found[0] if name else {"quantities": found}
 
 
 def fit(
@@ -212,8 +207,8 @@ def find(words: str) -> dict[str, Any]:
 
     words: "gpu price", "FLOP/s", "dettmers". Names come first, then titles; 20 at most are listed.
     """
-    _, rows, nothing = find_records([words])
-    sentence = nothing or f"{len(rows)} match; at most {MAX_RESULTS} are listed: another word narrows them."
+    rows = forecast.find(words)
+    sentence = rows.headline or f"{len(rows)} match; at most {MAX_RESULTS} are listed: another word narrows them."
     return {"sentence": sentence, "found": rows[:MAX_RESULTS]}
 
 

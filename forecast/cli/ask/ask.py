@@ -110,7 +110,7 @@ def _one_text(value: Any) -> Any:
 
 def _propose(ctx: click.Context, text: str, lines: list[str], *, as_json: bool) -> None:
     """Propose lines to copy for a question in words that is not clear; exit as for a usage error."""
-    from forecast.cli.catalogue.find import MAX_PROPOSALS, propose_questions
+    from forecast.api.catalogue_search import MAX_PROPOSALS, propose_questions
 
     lines, shown = list(dict.fromkeys([*lines, *propose_questions(text)]))[:MAX_PROPOSALS], printable(text, 80)
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
 import click
 
+from forecast.api.catalogue_search import record_details, record_rows
 from forecast.cli import completion, render
 from forecast.cli.output_files import add_options
 from forecast.cli.reading_options import access_options
 from forecast.contract.registry import Plugin, Record, Registry, get_registry
 
-__all__ = ["catalogue", "json_option", "listing_warnings", "record_details", "record_rows", "with_record"]
+__all__ = ["catalogue", "json_option", "listing_warnings", "with_record"]
 
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 
@@ -37,12 +38,6 @@ _FILTER_OPTIONS = (
     click.option("--unit", default="", metavar="UNIT", help="Only those of this dimension: FLOP/s finds TFLOP/s too."),
     click.option("--kind", "of_kind", default="", metavar="KIND", help="Only those of this kind: trend."),
 )
-
-
-def origin(record: Record) -> dict[str, str]:
-    """Return who brings a record."""
-    plugin = record.plugin
-    return {"plugin": plugin.name, "distribution": plugin.distribution, "version": plugin.version}
 
 
 def with_record(result: dict[str, Any]) -> None:
@@ -139,23 +134,6 @@ def catalogue(
         )  # fmt: skip
 
     return group
-
-
-def record_rows(records: Iterable[Record], columns: Mapping[str, Callable[[Record], Any]]) -> list[dict[str, Any]]:
-    """Return a row of a list for each record: its name, title and columns, and who brings it."""
-    return [
-        {"name": r.full_name, "title": r.spec.title, **{c: of(r) for c, of in columns.items()}, **origin(r)}
-        for r in records
-    ]
-
-
-def record_details(record: Record, describe: Callable[[Record], dict[str, Any]]) -> dict[str, Any]:
-    """Return all about one record, and who brings it."""
-    spec = record.spec
-    return {
-        "name": record.full_name, "title": spec.title, **describe(record), "reference": spec.reference,
-        **origin(record),
-    }  # fmt: skip
 
 
 def plugins_of(records: Iterable[Record]) -> list[Plugin]:

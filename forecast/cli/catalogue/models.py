@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from forecast.api.catalogue_search import record_origin
 from forecast.cli import completion, render
-from forecast.cli.catalogue.listing import catalogue, json_option, origin, with_record
+from forecast.cli.catalogue.listing import catalogue, json_option, with_record
 from forecast.cli.reading_options import access_options
 from forecast.contract.registry import Record, get_registry
 from forecast.contract.specs import (
@@ -231,7 +232,13 @@ def show(name: str, shape: str, as_json: bool) -> None:
     entry = find_model(name, shape=shape)
     spec = entry.spec
     described = _describe_series(entry, spec) if isinstance(spec, TrendSpec) else _model_details(entry.record)
-    result = {"name": entry.name, "title": spec.title, "reference": spec.reference, **described, **origin(entry.record)}
+    result = {
+        "name": entry.name,
+        "title": spec.title,
+        "reference": spec.reference,
+        **described,
+        **record_origin(entry.record),
+    }
     render.emit(
         result, json=as_json, text=lambda: with_record(result),
         provenance=render.provenance([entry.record.plugin]),

@@ -15,8 +15,9 @@ from forecast.cli.reading_options import access_options
 from forecast.contract.registry import Record
 from forecast.contract.specs import ScenarioSpec
 from forecast.errors import ForecastError, ScenarioError, UsageError, printable
+from forecast.scenarios.registered import read_scenario
 
-__all__ = ["read_scenario", "scenarios"]
+__all__ = ["scenarios"]
 
 #: That a lever moves an answer shows in so many worlds.
 _LEVER_DRAWS = 64
@@ -36,26 +37,10 @@ when = "speed >= 1e20 FLOP/s"
 """
 
 
-def read_scenario(path: Path) -> dict[str, Any]:
-    """Read the TOML as it stands; whether it can be run is `forecast run`'s business."""
-    import tomllib
-
-    from forecast.base.files import read_bytes
-    from forecast.scenarios.registered import MAX_SCENARIO_BYTES
-
-    label = printable(path.name)
-    try:
-        return tomllib.loads(read_bytes(path, limit=MAX_SCENARIO_BYTES, error=ScenarioError).decode("utf-8-sig"))
-    except UnicodeDecodeError:
-        raise ScenarioError(f"{label}: not UTF-8 text") from None
-    except (tomllib.TOMLDecodeError, RecursionError) as problem:
-        raise ScenarioError(f"{label}: not TOML: {printable(problem)}") from problem
-
-
 def _scenario_details(record: Record) -> dict[str, Any]:
     assert isinstance(record.spec, ScenarioSpec)
     path = Path(record.spec.path)
-    raw = read_scenario(path)
+    raw = read_scenario(path, path.name)
     return {
         "question": raw.get("title"),
         **_levers_and_presets(record.full_name),

@@ -1,0 +1,355 @@
+"""What plugins bring, by words of its names, titles, units and sources; and the quantities of the world."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from forecast.base.record_list import RecordList
+from forecast.contract.registry import Record, get_registry
+from forecast.contract.specs import (
+    EstimateSpec,
+    LawSpec,
+    ModelSpec,
+    QuantitySpec,
+    RelationSpec,
+    ScenarioSpec,
+    TableSpec,
+    TrendSpec,
+)
+from forecast.errors import DataError, ForecastError, UsageError, nearest, printable
+from forecast.scenarios.registered import read_scenario
+
+__all__ = [
+    "MAX_PROPOSALS",
+    "QUANTITY_COLUMNS",
+    "SEARCHED_KINDS",
+    "describe_quantity",
+    "find",
+    "find_records",
+    "propose_questions",
+    "quantities",
+    "record_details",
+    "record_origin",
+    "record_rows",
+    "shortest_name",
+]
+
+#: What is searched, in the order in which equals are listed.
+SEARCHED_KINDS = ("quantity", "scenario", "model", "law", "table")
+#: A word counts so much in a name, in a title and elsewhere; half of it where it is only a part of a word there.
+NAME_SCORE, TITLE_SCORE, OTHER_SCORE = 100.0, 10.0, 1.0
+_WORD_PATTERN = re.compile(r"[^\W_]+")
+#: A comparison that one line can ask.
+_COMPARISON_PATTERN = re.compile(r"([A-Za-z_]\w*) (>=|<=|>|<) ([A-Za-z_]\w*)", re.ASCII)
+#: So many lines are proposed for a question in words.
+MAX_PROPOSALS = 5
+#: Words of questions that tell nothing about what is asked.
+_STOP_WORDS = frozenset(
+    re.findall(
+        r"\w+",
+        "a an and are at be been by can could did do does for from get has have how if in is it its like long many may "
+        "might much of on one or our soon than that the their there they this to until was we what when where which "
+        "who why will with would year years",
+    )
+)
+
+
+def find(words: str) -> RecordList:
+    """Find quantities, scenarios, models, laws and tables by words of their names, titles, units and sources.
+
+    Parameters
+    ----------
+    words : str
+        Every one must stand in the name, the title, a unit, a column or the reference.
+
+    Returns
+    -------
+    RecordList
+        ``kind``, ``name``, ``title``, ``unit`` and who brings it, the best first.
+
+    Examples
+    --------
+    >>> import forecast
+    >>> forecast.find("linpack top500")[0]["name"]
+    'hardware/linpack'
+    """
+    _, rows, nothing = find_records([words])
+    return RecordList(rows, headline=nothing, columns=("kind", "name", "title"))
+
+
+def quantities(name: str = "") -> RecordList:
+    """List the quantities of the world that can be asked for, or describe one: definition, bounds, forecast, rivals.
+
+    Parameters
+    ----------
+    name : str
+        Of one; by default all are listed.
+
+    Returns
+    -------
+    RecordList
+
+    Examples
+    --------
+    >>> import forecast
+    >>> forecast.quantities("largest-run")[0]["unit"]
+    'FLOP'
+    """
+    registry = get_registry().complete()
+    if name:
+        return RecordList([record_details(registry.find("quantity", name), describe_quantity)])
+    rows = record_rows(registry.records("quantity"), QUANTITY_COLUMNS)
+    return RecordList(rows, columns=("name", *QUANTITY_COLUMNS, "title"))
+
+
+def find_records(words: Iterable[str]) -> tuple[list[Record], list[dict[str, Any]], str]:
+    """Return the records that match all words, the best first; these as plain data; and a sentence if there are none.
+
+    Raises
+    ------
+    UsageError
+        If there is no word.
+    """
+    search_words = [word for text in words for word in text.casefold().split()]
+    if not search_words:
+        raise UsageError("expected a word to look for, got only spaces")
+    registry = get_registry().complete()
+    texts = {
+        (r.spec.kind, r.full_name): (r, _search_texts(r)) for kind in SEARCHED_KINDS for r in registry.records(kind)
+    }
+    worths = {key: _worth(search_words, said) for key, (_, said) in texts.items()}
+    ranked = sorted((-worth, SEARCHED_KINDS.index(kind), name) for (kind, name), worth in worths.items() if worth)
+    found = [texts[SEARCHED_KINDS[kind], name][0] for _, kind, name in ranked]
+    result = [
+        {"kind": r.spec.kind, "name": r.full_name, "title": r.spec.title, "unit": _record_unit(r), **record_origin(r)}
+        for r in found
+    ]
+    return found, result, "" if found else _no_match_text(search_words, [said for _, said in texts.values()])
+
+
+def propose_questions(question: str) -> list[str]:
+    """Return up to five lines to copy that ask something near a question in words; the best first.
+
+    Unlike `find`, not every word must match: a question has words that nothing is called by.
+    """
+    words = [word for word in _WORD_PATTERN.findall(question.casefold()) if word not in _STOP_WORDS and len(word) > 1]
+    ranked = []
+    for place, kind in enumerate(("scenario", "model")):
+        for record in get_registry().records(kind):
+            name = shortest_name({"kind": kind, "name": record.full_name})
+            lines = _question_lines(record, name) if kind == "scenario" else [("", "")]
+            about = _search_texts(record)
+            found = []
+            for order, (line, title) in enumerate(lines):
+                texts = (about[0], f"{about[1]} {title.casefold()}", about[2])
+                worths = [max(_worth([word], texts), _worth([word.removesuffix("s")], texts)) for word in words]
+                if matched := sum(worth > 0 for worth in worths):
+                    found.append((-matched, -sum(worths), place, name, order, line))
+            ranked += sorted(found)[:1]  # of one scenario the nearest question
+    return [line or _model_line(name) for *_, name, _, line in sorted(ranked)[:MAX_PROPOSALS]]
+
+
+def _model_line(name: str) -> str:
+    """Return the line that asks for a model, or the one that shows it where it has to be handed other quantities."""
+    from forecast.models import OtherQuantity, model
+
+    try:
+        alone = not any(isinstance(each, OtherQuantity) for each in model(name).inputs.values())
+    except ForecastError:  # its own page says what is wrong with it
+        alone = False
+    return f"forecast {'ask' if alone else 'models show'} {name}"
+
+
+def _question_lines(record: Record, name: str) -> list[tuple[str, str]]:
+    """Return the line that asks each question of a scenario, and its title; what one line cannot ask is run."""
+    whole = f"forecast run {name}"
+    try:
+        raw = read_scenario(Path(record.spec.path))  # type: ignore[attr-defined]
+    except ForecastError:
+        return [(whole, "")]
+    stated: dict[str, dict[str, Any]] = {
+        key: table for key in ("questions", "quantities") if isinstance(table := raw.get(key), dict)
+    }
+    questions, quantities = (stated.get(key, {}) for key in ("questions", "quantities"))
+    lines = []
+    for each in questions.values():
+        if not isinstance(each, dict):
+            continue
+        if (sides := _COMPARISON_PATTERN.fullmatch(str(each.get("when", "")))) is not None:
+            level = quantities.get(sides[3], {})
+            fixed = isinstance(level, dict) and isinstance(level.get("value"), (int, float))
+            other = f"{level['value']:g} {level.get('unit', '')}".strip() if fixed else f"{name}.{sides[3]}"
+            line = f'forecast ask "{name}.{sides[1]} {sides[2]} {other}"'
+        elif (value := str(each.get("value", ""))).isidentifier():
+            dates = each.get("dates") or []
+            line = f"forecast ask {name}.{value}" + (f" --at {dates[-1]}" if dates else "")
+        else:
+            line = whole
+        lines.append((line, str(each.get("title", ""))))
+    return lines or [(whole, "")]
+
+
+def _search_texts(record: Record) -> tuple[str, str, str]:
+    """Return what is searched of a record: its name, its title, and all the rest."""
+    spec = record.spec
+    rest = [spec.kind, spec.reference, *_other_texts(record)]
+    return record.full_name.casefold(), spec.title.casefold(), "\n".join(filter(None, rest)).casefold()
+
+
+def _other_texts(record: Record) -> Iterator[str]:
+    spec = record.spec
+    if isinstance(spec, LawSpec):
+        yield from (spec.unit, spec.output, spec.expression or "", *spec.variables, *spec.variables.values())
+        yield from (text for fit in spec.published for text in (fit.name, fit.reference))
+    elif isinstance(spec, QuantitySpec):
+        yield from (spec.unit, spec.definition, *spec.synonyms)
+    elif isinstance(spec, ModelSpec):
+        yield from (spec.unit, spec.quantity, *spec.qualifiers.values())
+        if isinstance(spec, (TrendSpec, RelationSpec)):
+            yield spec.table
+        if isinstance(spec, EstimateSpec):
+            yield from (text for each in spec.inputs for text in (each.name, each.title, each.unit, each.source))
+    elif isinstance(spec, TableSpec):
+        yield from _table_texts(spec)
+    elif isinstance(spec, ScenarioSpec):
+        yield from _question_texts(spec)
+
+
+def _table_texts(spec: TableSpec) -> Iterator[str]:
+    """Walk a table's description and columns; a descriptor that cannot be read does not hide the others."""
+    from forecast.tables.schema import descriptor
+
+    try:
+        package = descriptor.read_descriptor(Path(spec.descriptor))
+    except DataError:
+        return
+    yield package.description or package.title
+    for resource in package.resources:
+        yield from (text for field in resource.fields for text in (field.name, field.title, field.unit))
+
+
+def _question_texts(spec: ScenarioSpec) -> Iterator[str]:
+    """Walk the title of a scenario, and those of its questions and its labels."""
+    try:
+        raw = read_scenario(Path(spec.path))
+    except ForecastError:
+        return
+    questions, labels = raw.get("questions"), raw.get("labels")
+    yield str(raw.get("title", ""))
+    if isinstance(questions, dict):
+        yield from (str(each.get("title", "")) for each in questions.values() if isinstance(each, dict))
+    if isinstance(labels, dict):
+        yield from (str(label) for label in labels.values())
+
+
+def _worth(words: Iterable[str], said: tuple[str, str, str]) -> float:
+    """Return how well a record matches: 0 unless every word stands somewhere in it."""
+    worth = 0.0
+    for word in words:
+        here = 0.0
+        for text, weight in zip(said, (NAME_SCORE, TITLE_SCORE, OTHER_SCORE), strict=True):
+            if word in text:
+                here = weight * (1.0 if _has_whole_word(word, text) else 0.5)
+                break
+        if not here:
+            return 0.0
+        worth += here
+    return worth
+
+
+def _has_whole_word(word: str, text: str) -> bool:
+    return re.search(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])", text) is not None
+
+
+def _record_unit(record: Record) -> str:
+    return record.spec.unit if isinstance(record.spec, (LawSpec, ModelSpec, QuantitySpec)) else ""
+
+
+def shortest_name(row: dict[str, Any]) -> str:
+    """Return the shortest name that the other commands take: bare while it is unique."""
+    bare = row["name"].partition("/")[2]
+    several = sum(name.partition("/")[2] == bare for name in get_registry().names(row["kind"])) > 1
+    return printable(row["name"] if several else bare, 60)
+
+
+def _no_match_text(words: list[str], texts: list[tuple[str, str, str]]) -> str:
+    """Say that nothing matches, and which word stands nowhere, with the nearest that does."""
+    absent = next((word for word in words if not any(word in text for said in texts for text in said)), None)
+    query = printable(" ".join(words), 80)
+    if absent is None:
+        return f"Nothing matches all of '{query}': try fewer words."
+    known = {each for said in texts for text in said[:2] for each in _WORD_PATTERN.findall(text)}
+    hint = nearest(absent, sorted(known))
+    meant = f"; did you mean '{hint}'?" if hint else "."
+    return textwrap.shorten(f"Nothing mentions '{printable(absent, 40)}'{meant}", 200)
+
+
+def record_origin(record: Record) -> dict[str, str]:
+    """Return who brings a record."""
+    plugin = record.plugin
+    return {"plugin": plugin.name, "distribution": plugin.distribution, "version": plugin.version}
+
+
+def record_rows(records: Iterable[Record], columns: Mapping[str, Callable[[Record], Any]]) -> list[dict[str, Any]]:
+    """Return a row of a list for each record: its name, title and columns, and who brings it."""
+    return [
+        {"name": r.full_name, "title": r.spec.title, **{c: of(r) for c, of in columns.items()}, **record_origin(r)}
+        for r in records
+    ]
+
+
+def record_details(record: Record, describe: Callable[[Record], dict[str, Any]]) -> dict[str, Any]:
+    """Return all about one record, and who brings it."""
+    spec = record.spec
+    return {
+        "name": record.full_name, "title": spec.title, **describe(record), "reference": spec.reference,
+        **record_origin(record),
+    }  # fmt: skip
+
+
+# --- Quantities of the world ------------------------------------------------------------------------------------------
+
+
+def _spec(record: Record) -> QuantitySpec:
+    assert isinstance(record.spec, QuantitySpec)
+    return record.spec
+
+
+def _forecast(record: Record) -> str:
+    return _with_settings(_spec(record)) or "none"
+
+
+def _with_settings(each: Any) -> str:
+    settings = ", ".join(f"{choice} = {value}" for choice, value in each.settings.items())
+    return f"{each.forecast} ({settings})" if settings else str(each.forecast)
+
+
+def _bound(value: float | None, source: str, unit: str) -> str:
+    return source if value is None else f"{value:g} {unit}".strip() + f": {source}"
+
+
+def describe_quantity(record: Record) -> dict[str, Any]:
+    """Return what a quantity of the world is, as plain data."""
+    spec = _spec(record)
+    return {
+        "definition": spec.definition,
+        "unit": spec.unit,
+        "scale": spec.scale,
+        "keeps": spec.keeps,
+        "floor": _bound(spec.floor, spec.floor_source, spec.unit),
+        "ceiling": _bound(spec.ceiling, spec.ceiling_source, spec.unit),
+        "observed": spec.observed,
+        "forecast": _forecast(record),
+        "rivals": [{"name": r.name, "forecast": _with_settings(r), "differs": r.differs} for r in spec.rivals],
+        "synonyms": list(spec.synonyms),
+        "related": list(spec.related),
+        "ask": f"forecast ask {spec.name}" if spec.forecast else "",
+    }
+
+
+#: What a list of quantities shows beside their names and titles.
+QUANTITY_COLUMNS: dict[str, Callable[[Record], Any]] = {"unit": lambda r: _spec(r).unit, "forecast": _forecast}
