@@ -56,6 +56,7 @@ from .evaluation import scores as scores
 from .evaluation.extrapolate import Extrapolation as Extrapolation, extrapolate as extrapolate
 from .evaluation.rolling_origin import backtest as backtest
 from .evaluation.whole.scenario_backtest import backtest_scenario as backtest_scenario
+from .fit.compare import Comparison as Comparison, compare as compare
 from .fit.fit import Fit as Fit
 from .fit.protocols import Protocol as Protocol, protocol as protocol
 from .laws import Law as Law, law as law

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from forecast.base.lazy import xr
 from forecast.errors import UsageError, printable
@@ -12,14 +12,15 @@ from forecast.projection.result import Projection
 
 if TYPE_CHECKING:
     from forecast.api.answer import Answer
+    from forecast.fit.compare import Comparison
     from forecast.fit.fit import Fit
     from forecast.fit.fits import Fits
 
 __all__ = ["load", "save"]
 
 
-def save(result: Fit | Fits | Answer | Projection | xr.DataTree, path: str | os.PathLike[str]) -> Path:
-    """Save a fit, fits over a dimension, an answer or a projection as netCDF, whole or not at all; `load` reads it.
+def save(result: Fit | Fits | Answer | Projection | Comparison | xr.DataTree, path: str | os.PathLike[str]) -> Path:
+    """Save a fit, fits, an answer, a projection or a comparison as netCDF, whole or not at all; `load` reads it.
 
     Raises
     ------
@@ -38,10 +39,11 @@ def save(result: Fit | Fits | Answer | Projection | xr.DataTree, path: str | os.
     """
     from forecast.api.answer import Answer
     from forecast.base import netcdf
+    from forecast.fit.compare import Comparison
     from forecast.fit.fit import Fit
     from forecast.fit.fits import Fits
 
-    if isinstance(result, (Fit, Fits)):
+    if isinstance(result, (Fit, Fits, Comparison)):
         return result.save(path)
     if isinstance(result, Answer):
         result = result.run
@@ -52,8 +54,8 @@ def save(result: Fit | Fits | Answer | Projection | xr.DataTree, path: str | os.
     raise UsageError(f"save: expected a fit, an answer or a projection, got {type(result).__name__}")
 
 
-def load(path: str | os.PathLike[str]) -> Fit | Fits | Answer | Projection | xr.DataTree:
-    """Load what `forecast` saved: a `Fit`, `Fits` over a dimension, an `Answer`, a comparison as `xarray.DataTree`.
+def load(path: str | os.PathLike[str]) -> Any:
+    """Load what `forecast` saved: a `Fit`, `Fits` over a dimension, an `Answer`, a `Projection` or a `Comparison`.
 
     A projection that asks anything is the `Answer` that it opens with, and ``.run`` the projection; one that asks
     nothing is a `Projection`. A further question to such an answer runs the scenario of the file again;
@@ -80,8 +82,7 @@ def load(path: str | os.PathLike[str]) -> Fit | Fits | Answer | Projection | xr.
     if is_fit(tree):
         return fit_of(tree, path)
     if is_comparison(tree):
-        read_untrusted(lambda: comparison_of(tree, path), printable(path), "comparison")
-        return tree
+        return read_untrusted(lambda: comparison_of(tree, path), printable(path), "comparison")
     if is_projection(tree):
         read_untrusted(lambda: check_projection(tree, printable(path)), printable(path), "projection")
         run = Projection(tree)

@@ -43,7 +43,7 @@ class RecordList(HtmlText, list[dict[str, Any]]):
     def __repr__(self) -> str:
         """Return the sentence and the table."""
         heads = self.columns or tuple(self[0] if self else ())
-        cells = [heads, *([printable(row.get(head, ""), _MAX_CELL) for head in heads] for row in self)]
+        cells = [heads, *([_cell(row.get(head, "")) for head in heads] for row in self)]
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         lines = ["  ".join(c.ljust(width) for c, width in zip(row, widths, strict=True)).rstrip() for row in cells]
         return "\n".join([*([self.headline] if self.headline else []), *(lines if self else [])])
@@ -59,3 +59,7 @@ class RecordList(HtmlText, list[dict[str, Any]]):
         import polars as pl
 
         return pl.from_dicts(list(self), infer_schema_length=None)
+
+
+def _cell(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else printable("" if value is None else value, _MAX_CELL)

@@ -92,7 +92,7 @@ def _writer(
     from forecast.cli.fit import fit_arguments
     from forecast.cli.fit.compare import show_comparison
     from forecast.cli.fit.fit_output import show_fit
-    from forecast.fit.compare import comparison_of, is_comparison
+    from forecast.fit.compare import Comparison
     from forecast.fit.fit import Fit
     from forecast.fit.fits import Fits
     from forecast.projection.result import Projection
@@ -110,10 +110,10 @@ def _writer(
         )
         record = render.provenance(fit_arguments.plugins_of(found.law), computed=True)
         return partial(show_fit, found, level=level, provenance=record, plots=plots)
-    if not isinstance(found, Projection) and is_comparison(found):
+    if isinstance(found, Comparison):
         drawn = {"--plot": plots, "--level": None if level == DEFAULT_LEVEL else level, "--report": report}
         reject_options({**stated, **drawn}, "the file holds a comparison: it is a table, and is printed whole")
-        return partial(show_comparison, *comparison_of(found, file))
+        return partial(show_comparison, found)
     if isinstance(found, Projection):
         pages = {} if report is None else {report: partial(page.write_page, found, report)}
         return partial(show_projection, found, narrowing, plots=plots, pages=pages, level=level)

@@ -13,6 +13,7 @@ from forecast import tables
 from forecast.base import budgets
 from forecast.base.json_text import strict_json, to_json
 from forecast.base.lazy import xr
+from forecast.base.record_list import RecordList
 from forecast.base.saved_records import (
     COUNT,
     FLAG,
@@ -41,12 +42,12 @@ if TYPE_CHECKING:
 __all__ = [
     "CRITERIA",
     "ORIGIN_SHARES",
+    "Comparison",
     "best_laws",
     "compare",
     "comparison_of",
     "criteria",
     "is_comparison",
-    "save_comparison",
 ]
 
 Array = NDArray[np.float64]
@@ -61,8 +62,59 @@ _MEASURES = ("parameters", "points", "objective", *CRITERIA, "rollout", "origins
 _TIE_RTOL = 1e-6
 
 
+class Comparison(RecordList):
+    """Rival laws on the same data: a record a law, and a sentence about them. Made by `forecast.compare`.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+        One a law: ``law``, ``parameters``, ``converged``, ``verdict``, ``warnings``, ``objective``, ``aic``, ``aicc``,
+        ``bic``, ``rollout`` (root mean square of the error on what lies beyond each origin, of logarithms under a log
+        objective), ``origins`` (how many could be fitted), ``without`` (of each measure that is None, the reason),
+        ``opposed`` where the law cannot go where the data go, so that it is never the best, and ``failed`` (the reason)
+        where the law cannot be compared by any measure; it then has none.
+    about : dict
+        ``objective``, ``by``, ``points``, ``origins``, ``seed``; and ``data``, hashes by name, where a file was read.
+    """
+
+    def __init__(self, rows: Sequence[dict[str, Any]], about: dict[str, Any]) -> None:
+        headline = _comparison_headline(rows, about)
+        super().__init__(rows, headline=headline, columns=("law", "parameters", *CRITERIA, "rollout"))
+        self.about = about
+
+    def __reduce__(self) -> Any:
+        return type(self), (list(self), self.about)
+
+    @property
+    def best(self) -> dict[str, tuple[str, ...]]:
+        """The law with the lowest figure by each measure; see `best_laws`."""
+        return best_laws(self)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Save it as netCDF, whole or not at all; see `forecast.base.netcdf.save`.
+
+        The file holds ``/`` (attributes: JSON text) and ``/laws`` (the figures, for other tools).
+
+        Raises
+        ------
+        ResultError
+            If it cannot be written.
+        """
+        from forecast import __version__
+        from forecast.base import netcdf
+
+        rows = strict_json(to_json(list(self)), where=COMPARISON_KIND)  # as whoever loads it will see it
+        attrs = {
+            "kind": to_json(COMPARISON_KIND), "format": to_json(COMPARISON_FORMAT),
+            "versions": to_json({"lawcast": __version__}),
+            COMPARISON_KIND: to_json({"data": {}, **self.about, "laws": rows}),
+        }  # fmt: skip
+        figures = xr.Dataset(_measure_arrays(rows), coords={"law": [row["law"] for row in rows]})
+        return netcdf.save(xr.DataTree.from_dict({"/": xr.Dataset(attrs=attrs), "/laws": figures}), path)
+
+
 def compare(
-    laws: Sequence[Law],
+    laws: Sequence[Law | str],
     data: Any,
     *,
     objective: str | None = None,
@@ -71,12 +123,13 @@ def compare(
     by: str | None = None,
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
-) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+) -> Comparison:
     """Fit every law to the same points under the same objective.
 
     Parameters
     ----------
-    laws : sequence of forecast.Law
+    laws : sequence of Law or str
+        Laws, or their registered names.
     data : table
     objective : str, optional
         Of every law: criteria of different objectives cannot be compared. Default: ``least_squares_log`` where all of y
@@ -92,45 +145,52 @@ def compare(
 
     Returns
     -------
-    rows : list of dict
-        One a law: ``law``, ``parameters``, ``converged``, ``verdict``, ``warnings``, ``objective``, ``aic``, ``aicc``,
-        ``bic``, ``rollout`` (root mean square of the error on what lies beyond each origin, of logarithms under a log
-        objective), ``origins`` (how many could be fitted), ``without`` (of each measure that is None, the reason),
-        ``opposed`` where the law cannot go where the data go, so that it is never the best, and ``failed`` (the reason)
-        where the law cannot be compared by any measure; it then has none.
-    about : dict
-        ``objective``, ``by``, ``points``, ``origins``.
+    Comparison
 
     Raises
     ------
     ForecastError
         If every law fails for what is wrong with the question or the data: the first one's reason.
+
+    Examples
+    --------
+    >>> import numpy as np, forecast
+    >>> x = np.geomspace(1, 100, 20)
+    >>> forecast.compare(["scaling/power", "scaling/saturating-power"], {"x": x, "y": 1 + x**-0.5}).best["rollout"]
+    ('scaling/saturating-power',)
     """
+    from forecast.laws import law as law_of
     from forecast.tables.column_names import columns_in
     from forecast.tables.same_place import check_one_curve
 
     if not laws:
         raise UsageError("compare: no law")
+    rivals = [law_of(each) if isinstance(each, str) else each for each in laws]
     columns = tables.to_columns(data, where="compare")
     lets = dict(let or {})
-    everywhere = {v for law in laws for v in law.variables}
+    everywhere = {v for law in rivals for v in law.variables}
     for name in lets:
         if name not in everywhere:
             raise UnknownNameError("variable", name, everywhere, where="compare: let")
-    used = [y, by, *(lets.get(v, v) for law in laws for v in law.variables), *(law.output for law in laws if y is None)]
+    used = [
+        y,
+        by,
+        *(lets.get(v, v) for law in rivals for v in law.variables),
+        *(law.output for law in rivals if y is None),
+    ]
     names = [name for text in used if text is not None for name in columns_in(text, columns)]
     columns = columns.complete([name for name in names if columns.meaning(name).problem is None])
     seen = _compute(y, columns, "compare: y") if y is not None else None
     if objective is None:
-        known = [seen] if seen is not None else [columns.numeric(law.output) for law in laws if law.output in columns]
+        known = [seen] if seen is not None else [columns.numeric(law.output) for law in rivals if law.output in columns]
         positive = all(bool((values[np.isfinite(values)] > 0).all()) for values in known)
         objective = "least_squares_log" if positive else "least_squares"
     chosen = objectives.find(objective, where="compare")
-    first = next(iter(laws[0].variables))
+    first = next(iter(rivals[0].variables))
     order = by if by is not None else lets.get(first, first)
     along = _compute(order, columns, "compare: by")
     if columns.from_file:
-        variables = [lets.get(v, v) for v in laws[0].variables]
+        variables = [lets.get(v, v) for v in rivals[0].variables]
         numeric = [text for text in variables if text not in columns or columns.meaning(text).kind != "text"]
         places = np.array([_compute(text, columns, "compare") for text in numeric])
         check_one_curve(columns, places, names, "compare", by=False)
@@ -139,11 +199,11 @@ def compare(
     rows: list[dict[str, Any]] = []
     problems: list[ForecastError] = []
     each = 1 + len(ORIGIN_SHARES)
-    for place, law in enumerate(laws):
+    for place, law in enumerate(rivals):
 
         def told(done: int, before: int = place * each) -> None:
             if progress is not None:
-                progress(before + done, len(laws) * each)
+                progress(before + done, len(rivals) * each)
 
         options: dict[str, Any] = {
             "objective": chosen.name,
@@ -165,15 +225,15 @@ def compare(
                     row["opposed"] = opposed
                 row |= _law_measures(law, fit, columns, along, {**options, "seed": seed}, told)
         except ForecastError as problem:
-            budgets.check_time("comparing", len(rows), len(laws), "laws")
+            budgets.check_time("comparing", len(rows), len(rivals), "laws")
             problems.append(problem)
             row["failed"] = str(problem)
         told(each)
         rows.append(row)
-    if len(problems) == len(laws) and not all(isinstance(problem, FitError) for problem in problems):
+    if len(problems) == len(rivals) and not all(isinstance(problem, FitError) for problem in problems):
         raise problems[0]
     about = {"objective": chosen.name, "by": order, "points": columns.rows, "origins": list(ORIGIN_SHARES)}
-    return rows, {**about, "read": columns.read_line}
+    return Comparison(rows, {**about, "seed": seed, "read": columns.read_line})
 
 
 def _law_measures(
@@ -292,36 +352,43 @@ def best_laws(rows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, ...]]:
     return found
 
 
+def _comparison_headline(rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any]) -> str:
+    """Return the sentence of a comparison."""
+    best, count = best_laws(rows), len(rows)
+    judged = [row["law"] for row in rows if "failed" not in row]
+    points = "the one point" if about["points"] == 1 else f"the {about['points']} points"
+    if len(judged) == 1 and count == 1:
+        return f"{judged[0]} is alone on {points}: name another law to compare it with."
+    if len(judged) == 1:
+        return f"Only {judged[0]} can be judged on {points}: there is nothing to compare it with."
+    explains, forecasts = best["aicc"] or best["aic"], best["rollout"]
+    alike = explains == forecasts
+    parts = []
+    if explains:
+        sentence = f"{_subject_and_verb(explains, 'explain')} {points} best ({'AICc' if best['aicc'] else 'AIC'})"
+        parts.append(sentence if alike else sentence + _tie_note(explains))
+    if forecasts:
+        link = (
+            f"and also {_subject_and_verb(forecasts, 'forecast', named=False)}"
+            if alike
+            else _subject_and_verb(forecasts, "forecast")
+        )
+        parts.append(f"{link} the larger ones best from the smaller ones{_tie_note(forecasts)}")
+    nothing = "No law goes where these data go." if judged else "No law can be judged on these data."
+    return ", ".join(parts) + "." if parts else nothing
+
+
+def _subject_and_verb(laws: tuple[str, ...], verb: str, *, named: bool = True) -> str:
+    """Return "A explains", or "A, B and C explain"."""
+    verb += "" if len(laws) > 1 else "s"
+    return f"{' and '.join(filter(None, (', '.join(laws[:-1]), laws[-1])))} {verb}" if named else verb
+
+
+def _tie_note(laws: tuple[str, ...]) -> str:
+    return " (they cannot be told apart)" if len(laws) > 1 else ""
+
+
 # Saved ----------------------------------------------------------------------------------------------------------------
-
-
-def save_comparison(rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any], path: str | os.PathLike[str]) -> Path:
-    """Save what `compare` returned as netCDF, whole or not at all; see `forecast.base.netcdf.save`.
-
-    The file holds ``/`` (attributes: JSON text) and ``/laws`` (the figures, for whoever opens it with another tool).
-
-    Parameters
-    ----------
-    rows, about
-        As `compare` returns them; `about` may also have the ``seed``, and the hashes of the ``data`` by name.
-    path : path-like
-
-    Raises
-    ------
-    ResultError
-        If it cannot be written.
-    """
-    from forecast import __version__
-    from forecast.base import netcdf
-
-    rows = strict_json(to_json(list(rows)), where=COMPARISON_KIND)  # as whoever loads it will see it
-    attrs = {
-        "kind": to_json(COMPARISON_KIND), "format": to_json(COMPARISON_FORMAT),
-        "versions": to_json({"lawcast": __version__}),
-        COMPARISON_KIND: to_json({"seed": 0, "data": {}, **about, "laws": rows}),
-    }  # fmt: skip
-    figures = xr.Dataset(_measure_arrays(rows), coords={"law": [row["law"] for row in rows]})
-    return netcdf.save(xr.DataTree.from_dict({"/": xr.Dataset(attrs=attrs), "/laws": figures}), path)
 
 
 def _measure_arrays(rows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, Array]]:
@@ -336,8 +403,8 @@ def is_comparison(tree: xr.DataTree) -> bool:
     return bool(tree.attrs.get("kind") == to_json(COMPARISON_KIND))
 
 
-def comparison_of(tree: xr.DataTree, path: str | os.PathLike[str]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Return the rows and what they are about that a loaded result holds; `path` is where it was.
+def comparison_of(tree: xr.DataTree, path: str | os.PathLike[str]) -> Comparison:
+    """Return the comparison that a loaded result holds; `path` is where it was.
 
     Raises
     ------
@@ -355,7 +422,7 @@ def comparison_of(tree: xr.DataTree, path: str | os.PathLike[str]) -> tuple[list
     check_record(about, _ABOUT, where=f"{where}: comparison")
     rows = about.pop("laws")
     objectives.find(about["objective"], where=where)
-    return rows, about
+    return Comparison(rows, about)
 
 
 _BY_NAME = MappingSchema(TEXT)

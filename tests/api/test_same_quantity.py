@@ -88,6 +88,17 @@ def test_a_projection_takes_quantities_for_names():
     assert ANSWER.needed("count", by=2035) == ANSWER.needed(TWO.count, by=2035)
 
 
+def test_a_law_is_its_name_and_a_comparison_is_one_in_a_file(tmp_path):
+    x = np.geomspace(1, 100, 20)
+    names, data = ["scaling/power", "scaling/saturating-power"], {"x": x, "y": 1 + x**-0.5}
+    text, thing = forecast.compare(names, data), forecast.compare([*map(forecast.law, names)], data)
+    loaded = forecast.load(forecast.save(text, tmp_path / "both.nc"))
+    assert text == thing == loaded
+    assert repr(text) == repr(loaded)
+    assert text.headline.startswith("scaling/saturating-power explains the 20 points best")
+    assert text.to_polars()["aic"].to_list() == text.to_pandas()["aic"].tolist() == [row["aic"] for row in text]
+
+
 def test_a_condition_on_what_is_not_behind_the_answer_keeps_the_worlds_in_which_it_holds():
     kept = TWO.chip.sample(300, at=2025, seed=3) * 2 >= 4e15
     never = np.isposinf(ANSWER.dates.values)

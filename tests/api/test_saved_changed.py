@@ -20,7 +20,7 @@ import xarray as xr
 import forecast
 from forecast.base import netcdf
 from forecast.errors import ForecastError, ResultError
-from forecast.fit.compare import compare, save_comparison
+from forecast.fit.compare import compare
 from forecast.fit.fits import Fits
 from forecast.report import result_data
 from forecast.report.headline import opening_sentence
@@ -117,7 +117,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
 
 def saved(kind: str, folder: Path) -> Path:
     result, path = RESULTS[kind](), folder / "result.nc"
-    return save_comparison(*result, path) if kind == "comparison" else forecast.save(result, path)
+    return forecast.save(result, path)
 
 
 # --- how it is changed ------------------------------------------------------------------------------------------------
@@ -226,6 +226,8 @@ def read(result: Any) -> None:
         asks += [result._repr_html_, lambda: result.interval(first), lambda: result.covariance]
     elif isinstance(result, Fits):
         asks += [lambda: result.params, lambda: result.stderr, lambda: result.verdict, lambda: result.predict(x=20.0)]
+    elif isinstance(result, forecast.Comparison):
+        asks += [lambda: repr(result), lambda: result.best]
     elif not isinstance(result, xr.DataTree):
         run = result.run if isinstance(result, forecast.Answer) else result
         asks += [lambda ask=ask: ask(run) for ask in OF_RUNS]

@@ -19,10 +19,10 @@ def laws():
 
 
 def test_the_law_behind_the_data_wins_by_every_measure():
-    rows, about = compare(laws(), CURVE)
+    rows = compare(laws(), CURVE)
     assert set(best_laws(rows).values()) == {("scaling/saturating-power",)}
-    assert about["objective"] == "least_squares_log"
-    assert about["by"] == "x"
+    assert rows.about["objective"] == "least_squares_log"
+    assert rows.about["by"] == "x"
     assert [row["origins"] for row in rows] == [5, 5]
 
 
@@ -38,13 +38,13 @@ def test_criteria_follow_their_definitions():
 
 
 def test_no_criteria_where_the_objective_is_no_likelihood():
-    rows, _ = compare(laws(), CURVE, objective="huber_log")
+    rows = compare(laws(), CURVE, objective="huber_log")
     assert all(row["aic"] is None and row["rollout"] is not None for row in rows)
     assert best_laws(rows)["aic"] == ()
 
 
 def test_the_rollout_forecasts_what_lies_beyond_each_origin():
-    rows, _ = compare(laws()[:1], CURVE)
+    rows = compare(laws()[:1], CURVE)
     errors = []
     for share in (0.5, 0.6, 0.7, 0.8, 0.9):
         m = math.ceil(share * 40)
@@ -56,8 +56,8 @@ def test_the_rollout_forecasts_what_lies_beyond_each_origin():
 
 def test_bad_input_033_the_order_of_rows_is_irrelevant():
     order = np.random.default_rng(0).permutation(40)
-    one, _ = compare(laws(), CURVE)
-    two, _ = compare(laws(), {k: v[order] for k, v in CURVE.items()})
+    one = compare(laws(), CURVE)
+    two = compare(laws(), {k: v[order] for k, v in CURVE.items()})
     for a, b in zip(one, two, strict=True):
         assert a["rollout"] == pytest.approx(b["rollout"], rel=1e-6)
         assert a["aic"] == pytest.approx(b["aic"], rel=1e-9)
@@ -66,7 +66,7 @@ def test_bad_input_033_the_order_of_rows_is_irrelevant():
 def test_a_law_that_fails_is_listed_with_its_reason():
     many = forecast.Law(" + ".join(f"a{i}*x**{i}" for i in range(8)), variables=["x"])
     few = {k: v[:6] for k, v in CURVE.items()}
-    rows, _ = compare([*laws(), many], few, objective="least_squares")
+    rows = compare([*laws(), many], few, objective="least_squares")
     assert "6 points cannot determine 8 parameters" in rows[2]["failed"]
     assert "failed" not in rows[0]
     assert set(best_laws(rows)["aic"]) < {row["law"] for row in rows[:2]}
@@ -74,13 +74,13 @@ def test_a_law_that_fails_is_listed_with_its_reason():
 
 def test_a_law_written_twice_shares_first_place():
     twice = [forecast.Law(text, variables=["x"]) for text in ("a*x**b", "exp(c)*(x/1000)**-d", "a*x")]
-    rows, _ = compare(twice, {**CURVE, "y": CURVE["y"] - 1.7})
+    rows = compare(twice, {**CURVE, "y": CURVE["y"] - 1.7})
     assert {tuple(laws) for laws in best_laws(rows).values()} == {("a*x**b", "exp(c)*(x/1000)**-d")}
     assert best_laws(rows[1:])["aicc"] == ("exp(c)*(x/1000)**-d",)
 
 
 def test_the_warnings_of_a_fit_stay_in_its_row():
-    rows, _ = compare([forecast.Law("a*x**b", variables=["x"])], CURVE, objective="poisson")
+    rows = compare([forecast.Law("a*x**b", variables=["x"])], CURVE, objective="poisson")
     assert "40 of 40 values of y are no whole numbers" in rows[0]["warnings"][0]
 
 
@@ -90,8 +90,8 @@ def test_a_mistake_that_fails_every_law_is_raised():
     with pytest.raises(UnknownNameError, match="unknown variable 'N'"):
         compare(laws(), CURVE, let={"N": "x"})
     holes = {**CURVE, "y": np.where(X > 5000, np.nan, CURVE["y"])}
-    rows, about = compare(laws(), holes)
-    assert about["points"] == rows[0]["points"] == int((X <= 5000).sum())
+    rows = compare(laws(), holes)
+    assert rows.about["points"] == rows[0]["points"] == int((X <= 5000).sum())
     with pytest.raises(DataError, match="has no 'y'"):
         compare(laws(), forecast.read(holes, missing="error"))
 
@@ -100,7 +100,7 @@ def test_a_law_without_an_end_is_not_judged():
     """The verdict on a fit that did not converge would take longer than all fits together, and say nothing."""
     x = np.geomspace(10, 1e5, 20)
     y = (0.3 + 6 * x**-0.35) * np.exp(0.01 * np.random.default_rng(4).standard_normal(20))
-    rows, _ = compare([forecast.law("scaling/broken-power"), forecast.law("scaling/power")], {"x": x, "y": y})
+    rows = compare([forecast.law("scaling/broken-power"), forecast.law("scaling/power")], {"x": x, "y": y})
     assert rows[0]["converged"] is False
     assert rows[0]["verdict"].startswith("not converged")
     assert "identified" not in rows[0]["verdict"]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,6 +12,9 @@ from forecast.cli import completion, render
 from forecast.cli.fit.fit_options import FitOptions, data_options, output_options, seed_option
 from forecast.cli.output_files import RESULT_SUFFIXES, columns_of, emit_files
 from forecast.report.words.number_text import format_or_dash
+
+if TYPE_CHECKING:
+    from forecast.fit.compare import Comparison
 
 __all__ = ["compare", "show_comparison"]
 
@@ -56,7 +59,7 @@ def compare(ctx: click.Context, laws: tuple[str, ...], options: FitOptions) -> N
         rivals.append(law)
         plugins += behind
     with render.progress_bar("fitting") as report:
-        table, about = comparing.compare(
+        found = comparing.compare(
             rivals,
             rows,
             objective=options.objective,
@@ -66,30 +69,22 @@ def compare(ctx: click.Context, laws: tuple[str, ...], options: FitOptions) -> N
             seed=options.seed,
             progress=report,
         )
-    about |= {"seed": options.seed, "data": source}
-    show_comparison(table, about, plugins=plugins, notes=[note] if note else [], **options.files)
-    if sum("failed" not in row for row in table) < min(len(table), 2):
+    found.about |= {"data": source}
+    show_comparison(found, plugins=plugins, notes=[note] if note else [], **options.files)
+    if sum("failed" not in row for row in found) < min(len(found), 2):
         ctx.exit(1)
 
 
 def show_comparison(
-    table: Sequence[dict[str, Any]],
-    about: Mapping[str, Any],
-    *,
-    plugins: Sequence[Any] = (),
-    notes: Sequence[str] = (),
-    **outputs: Any,
+    table: Comparison, *, plugins: Sequence[Any] = (), notes: Sequence[str] = (), **outputs: Any
 ) -> None:
     """Write a comparison, new or loaded, and the files, plots and JSON of `emit_files`."""
-    from forecast.fit import compare as comparing
-
-    best = comparing.best_laws(table)
-    judged = [row["law"] for row in table if "failed" not in row]
+    about, best = table.about, table.best
     reasons = [_reason_for_law(row["law"], reason) for row in table for reason in row.get("warnings", ())]
     reasons += [_reason_for_law(row["law"], row[why]) for why in ("failed", "opposed") for row in table if why in row]
     result = {
         **{key: value for key, value in about.items() if key not in ("seed", "data", "read")},
-        "headline": _comparison_headline(best, dict(about), len(table), judged),
+        "headline": table.headline,
         "best": {measure: names[0] if len(names) == 1 else None for measure, names in best.items()},
         "tied": {measure: list(names) for measure, names in best.items()},
         "laws": [_complete_row(row) for row in table],
@@ -99,7 +94,7 @@ def show_comparison(
         text=lambda: _print_comparison(result),
         table=lambda: columns_of(result["laws"], without=("warnings", "without")),
         draw=partial(_plot_comparison, result),
-        save=partial(comparing.save_comparison, table, about),
+        save=table.save,
         read=[about.get("read", "")],
         **outputs,
         warnings=[*notes, *reasons],
@@ -122,39 +117,6 @@ def _complete_row(row: dict[str, Any]) -> dict[str, Any]:
     keys = ("law", "parameters", "points", "converged", "objective", "aic", "aicc", "bic", "rollout", "origins")
     whole = {key: row.get(key) for key in (*keys, "origins_tried", "verdict", "failed", "opposed")}
     return {**whole, "warnings": list(row.get("warnings", ())), "without": row.get("without", {})}
-
-
-def _comparison_headline(best: dict[str, tuple[str, ...]], about: dict[str, Any], count: int, judged: list[str]) -> str:
-    points = "the one point" if about["points"] == 1 else f"the {about['points']} points"
-    if len(judged) == 1 and count == 1:
-        return f"{judged[0]} is alone on {points}: name another law to compare it with."
-    if len(judged) == 1:
-        return f"Only {judged[0]} can be judged on {points}: there is nothing to compare it with."
-    explains, forecasts = best["aicc"] or best["aic"], best["rollout"]
-    alike = explains == forecasts
-    parts = []
-    if explains:
-        sentence = f"{_subject_and_verb(explains, 'explain')} {points} best ({'AICc' if best['aicc'] else 'AIC'})"
-        parts.append(sentence if alike else sentence + _tie_note(explains))
-    if forecasts:
-        link = (
-            f"and also {_subject_and_verb(forecasts, 'forecast', named=False)}"
-            if alike
-            else _subject_and_verb(forecasts, "forecast")
-        )
-        parts.append(f"{link} the larger ones best from the smaller ones{_tie_note(forecasts)}")
-    nothing = "No law goes where these data go." if judged else "No law can be judged on these data."
-    return ", ".join(parts) + "." if parts else nothing
-
-
-def _subject_and_verb(laws: tuple[str, ...], verb: str, *, named: bool = True) -> str:
-    """Return "A explains", or "A, B and C explain"."""
-    verb += "" if len(laws) > 1 else "s"
-    return f"{' and '.join(filter(None, (', '.join(laws[:-1]), laws[-1])))} {verb}" if named else verb
-
-
-def _tie_note(laws: tuple[str, ...]) -> str:
-    return " (they cannot be told apart)" if len(laws) > 1 else ""
 
 
 def _print_comparison(result: dict[str, Any]) -> None:
