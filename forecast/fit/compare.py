@@ -217,7 +217,7 @@ def compare(
             verdict = fit.outcome if fit.converged is False else fit.verdict  # no end, nothing to judge
             opposed = "" if fit.converged is False else fit.diagnostics.opposed
             row |= {"converged": fit.converged, "verdict": verdict, "objective": fit.objective, "points": fit.n}
-            row["warnings"] = fit.notes
+            row["warnings"] = list(fit.notes)
             if fit.converged is False:
                 row["failed"] = "the fit did not converge"
             else:
