@@ -5,6 +5,7 @@ from .api.answer import Answer as Answer
 from .api.build_answer import ask as ask
 from .api.catalogue_search import find as find, quantities as quantities
 from .api.issue_warnings import project as project
+from .api.past_forecasts import claims as claims, resolve as resolve
 from .api.quantity import (
     Quantity as Quantity,
     QuantityCondition as QuantityCondition,

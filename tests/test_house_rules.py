@@ -16,7 +16,7 @@ SHELVES = ("forecast", "plugins", "datasets")
 #: Who may import whom: a module imports its own room and those before it here. Imports inside functions count too.
 ORDER = (
     "errors", "base", "contract", "formula", "units", "tables", "laws", "fit", "planning", "models", "scenarios",
-    "projection", "sensitivity", "evaluation", "claims", "report", "api", "conformance", "cli", "__main__",
+    "projection", "sensitivity", "evaluation", "claim_verdicts", "report", "api", "conformance", "cli", "__main__",
 )  # fmt: skip
 #: Public addresses of what lives in a room; nothing in the framework imports them.
 FACES = ("language", "streams", "testing")

@@ -142,7 +142,7 @@ class Claims(SphinxDirective):
     """Every claim with its formula and its verdict, computed now."""
 
     def run(self) -> list[nodes.Node]:
-        from forecast import claims
+        from forecast import claim_verdicts as claims
         from forecast.contract.registry import get_registry
 
         records = sorted(get_registry().records("claim"), key=lambda r: (r.spec.group, r.spec.name))
@@ -157,7 +157,7 @@ class Claims(SphinxDirective):
 
 
 def _claim(spec: Any, found: Any) -> list[str]:
-    from forecast import claims
+    from forecast import claim_verdicts as claims
 
     computed = "none" if found["computed"] is None else f"{found['computed']:.6g}"
     unit = f" {found['unit']}" if found["unit"] not in ("", "date") else ""

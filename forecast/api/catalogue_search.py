@@ -24,19 +24,9 @@ from forecast.errors import DataError, ForecastError, UsageError, nearest, print
 from forecast.scenarios.registered import read_scenario
 
 __all__ = [
-    "MAX_PROPOSALS",
-    "QUANTITY_COLUMNS",
-    "SEARCHED_KINDS",
-    "describe_quantity",
-    "find",
-    "find_records",
-    "propose_questions",
-    "quantities",
-    "record_details",
-    "record_origin",
-    "record_rows",
-    "shortest_name",
-]
+    "MAX_PROPOSALS", "QUANTITY_COLUMNS", "SEARCHED_KINDS", "describe_quantity", "find", "find_records",
+    "propose_questions", "quantities", "record_details", "record_origin", "record_rows", "shortest_name",
+]  # fmt: skip
 
 #: What is searched, in the order in which equals are listed.
 SEARCHED_KINDS = ("quantity", "scenario", "model", "law", "table")

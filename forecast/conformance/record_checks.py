@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast import claims, tables, units
+from forecast import claim_verdicts as claims, tables, units
 from forecast.base.distributions import distribution
 from forecast.base.streams import Streams
 from forecast.conformance import constraint_checks

@@ -40,15 +40,8 @@ if TYPE_CHECKING:
     from forecast.tables.columns import Columns
 
 __all__ = [
-    "CRITERIA",
-    "ORIGIN_SHARES",
-    "Comparison",
-    "best_laws",
-    "compare",
-    "comparison_of",
-    "criteria",
-    "is_comparison",
-]
+    "CRITERIA", "ORIGIN_SHARES", "Comparison", "best_laws", "compare", "comparison_of", "criteria", "is_comparison",
+]  # fmt: skip
 
 Array = NDArray[np.float64]
 

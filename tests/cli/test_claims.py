@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from forecast import claims
+from forecast import claim_verdicts as claims
 from forecast.contract.registry import get_registry
 from toolkit import command, json_of, spawn
 

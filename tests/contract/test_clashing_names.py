@@ -182,7 +182,7 @@ when = "fastest >= 1 EFLOP/s"
 
 
 def test_a_record_names_what_its_own_distribution_brings(fake_plugins, tmp_path):
-    from forecast import claims
+    from forecast import claim_verdicts as claims
     from toolkit import package, resource
 
     for factor, maker in ((1, "forecast-bioone"), (3, "forecast-biotwo")):

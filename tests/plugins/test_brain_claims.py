@@ -7,7 +7,7 @@ import math
 import pytest
 
 import forecast
-from forecast import claims
+from forecast import claim_verdicts as claims
 from forecast.cli import main
 from forecast.contract.registry import get_registry
 

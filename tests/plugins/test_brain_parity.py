@@ -66,7 +66,7 @@ def test_simple_lines_by_hand_give_2027_2042_2053_and_2064():
     ],
 )
 def test_our_tables_and_fits_give_the_simple_answers(claim, date, within):
-    from forecast import claims
+    from forecast import claim_verdicts as claims
     from forecast.contract.registry import get_registry
 
     found = claims.evaluate(get_registry().find("claim", f"brain/{claim}").spec)
@@ -114,7 +114,7 @@ def test_the_largest_data_centre_has_just_reached_his_number():
         "brain-parity", draws=200, with_={"brain": BRAIN, "metric": "ai-cluster"}, start=2026, until=2040
     )
     assert float(before["questions"]["parity_already"].max()) == 0
-    from forecast import claims
+    from forecast import claim_verdicts as claims
     from forecast.contract.registry import get_registry
 
     reached = claims.evaluate(get_registry().find("claim", "brain/parity-ai-cluster-reached").spec)

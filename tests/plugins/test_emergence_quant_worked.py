@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.claims import FAILED, evaluate
+from forecast.claim_verdicts import FAILED, evaluate
 from forecast.contract.registry import get_registry
 from forecast.errors import ForecastError, UsageError
 from forecast.report import result_data

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast import claims, tables
+from forecast import claim_verdicts as claims, tables
 from forecast.contract.registry import get_registry
 from forecast.errors import ForecastError, QualifierError
 from forecast.report import result_data

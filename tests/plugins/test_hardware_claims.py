@@ -3,7 +3,7 @@
 import pytest
 
 import forecast
-from forecast.claims import FAILED, evaluate, interval
+from forecast.claim_verdicts import FAILED, evaluate, interval
 from forecast.contract.registry import get_registry
 from forecast_hardware import guide_essay
 

@@ -88,7 +88,7 @@ def test_the_draws_are_those_of_the_relation():
 
 
 def test_claims_are_computed_from_the_rows_of_the_table():
-    from forecast.claims import evaluate
+    from forecast.claim_verdicts import evaluate
     from forecast.contract.registry import get_registry
 
     table = tables.to_columns("datasets/research-effort", where="test")

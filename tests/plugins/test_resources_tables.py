@@ -47,7 +47,7 @@ def test_time_horizons_double_as_published():
 
 
 def test_the_published_rates_are_claims():
-    from forecast.claims import evaluate
+    from forecast.claim_verdicts import evaluate
     from forecast.contract.registry import get_registry
 
     specs = {r.spec.name: r.spec for r in get_registry().records("claim") if r.plugin.name == "resources"}

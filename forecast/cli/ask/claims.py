@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from forecast.api.past_forecasts import claim_records, evaluated_claims
 from forecast.cli import render
 from forecast.cli.catalogue.listing import json_option, listing_warnings, plugins_of
 from forecast.cli.output_files import TABLE_SUFFIXES, columns_of, emit_files, out_option
 from forecast.cli.reading_options import access_options
-from forecast.errors import AmbiguousNameError, ForecastError, UnknownNameError, UsageError, printable
+from forecast.errors import ForecastError, printable
 
 if TYPE_CHECKING:
     from forecast.contract.registry import Record, Registry
@@ -43,57 +44,19 @@ def claims(identifier: str | None, group: str | None, forecasts: bool, out: str 
     if out is not None:
         safe_output(out)  # refuse before the work
     registry = get_registry().complete()
-    if identifier is not None:
-        if forecasts:
-            raise UsageError("--forecasts: is about all of them, not about one claim")
-        found = _meant(registry, identifier)
-        for record in found:
-            if group is not None:
-                _parse_groups(group, _groups_of(record.spec), where=f"claim '{record.full_name}'")
-        if isinstance(found, list):
-            _several(registry, found, False, out, as_json)
-        else:
-            _show_claim(found[0], out, as_json)
-        return
-    records = _all(registry)
-    if group is not None:
-        wanted = _parse_groups(group, {g for r in records for g in _groups_of(r.spec)})
-        records = [r for r in records if wanted & _groups_of(r.spec)]
-    if forecasts:
-        records = [r for r in records if getattr(r.spec, "forecast", None) is not None]
-    _several(registry, records, forecasts, out, as_json)
-
-
-def _all(registry: Registry) -> list[Record]:
-    resolve = set(registry.names("claim"))
-    return [r for r in registry.records("claim") if r.full_name in resolve]
-
-
-def _meant(registry: Registry, name: str) -> list[Record] | tuple[Record]:
-    """Return the claims of one statement as a list, where that is what the name is of, or one claim by itself."""
-    of: dict[str, list[Record]] = {}
-    for record in _all(registry):
-        if alias := getattr(record.spec, "alias", ""):
-            of.setdefault(f"{record.plugin.name}/{alias}", []).append(record)
-    full = [name] if name in of else [each for each in of if each.partition("/")[2] == name]
-    if not full:
-        return (registry.find("claim", name, near=lambda: of),)
-    full += [each for each in registry.names("claim") if "/" not in name and each.partition("/")[2] == name]
-    if len(full) > 1:
-        who = ", ".join(full)
-        raise AmbiguousNameError(f"claim '{printable(name, 80)}' is offered by several plugins: {who}")
-    # as the plugin tells them: 20, 80, 200 by name would be 20, 200, 80
-    return sorted(of[full[0]], key=lambda record: record.plugin.specs.index(record.spec))
+    records = claim_records(identifier or "", group=group, forecasts=forecasts)
+    if isinstance(records, tuple):
+        _show_claim(records[0], out, as_json)
+    else:
+        _several(registry, records, forecasts, out, as_json)
 
 
 def _several(registry: Registry, records: list[Record], forecasts: bool, out: str | None, as_json: bool) -> None:
-    from forecast import claims as machinery
-    from forecast.evaluation import outcomes
+    from forecast import claim_verdicts as machinery
 
     with render.progress_bar("recomputing") as report:
-        evaluated = machinery.evaluate_all(records, progress=report)
-    done = outcomes.summary_by_kind(r.spec.forecast for r in records) if forecasts else []  # type: ignore[attr-defined]
-    headline = outcomes.hit_rate_sentence(done) if forecasts else machinery.verdict_counts_sentence(evaluated)
+        found = evaluated_claims(records, forecasts=forecasts, progress=report)
+    evaluated, done, headline = list(found), found.by_kind, found.headline
 
     def text() -> None:
         _print_headline(headline)
@@ -157,7 +120,7 @@ def _verdict_line(spec: Any, claim: dict[str, Any]) -> str:
     return f"{claim['id']}: {claim['verdict']} ({stated}{computed})"
 
 
-def _done(row: dict[str, Any]) -> str:
+def _done(row: Mapping[str, Any]) -> str:
     """Say in a line how forecasts of a kind have done."""
     counts = ", ".join(f"{count} {verdict}" for verdict, count in row["verdicts"].items())
     measures = {
@@ -173,18 +136,6 @@ def _done(row: dict[str, Any]) -> str:
     return f"{row['kind']}: {'; '.join(filter(None, [share, *apart, intervals, counts]))}"
 
 
-def _groups_of(spec: Any) -> set[str]:
-    return {spec.group, *spec.also}
-
-
-def _parse_groups(text: str, valid_names: set[str], where: str = "") -> set[str]:
-    """Read names joined by commas; each must be the name of a group."""
-    wanted = {name.strip() for name in text.split(",")}
-    for name in sorted(wanted - valid_names):
-        raise UnknownNameError("group of claims", name, valid_names, where=where)
-    return wanted
-
-
 def _format_figure(value: float | None) -> str:
     from forecast.report.words.number_text import written
 
@@ -192,7 +143,7 @@ def _format_figure(value: float | None) -> str:
 
 
 def _show_claim(record: Any, out: str | None, as_json: bool) -> None:
-    from forecast import claims as machinery
+    from forecast import claim_verdicts as machinery
 
     spec = record.spec
     claim = machinery.evaluate(spec)

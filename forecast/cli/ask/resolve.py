@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import click
@@ -13,7 +11,7 @@ import click
 from forecast.cli import render
 from forecast.cli.catalogue.listing import json_option
 from forecast.cli.reading_options import access_options
-from forecast.errors import UsageError, printable
+from forecast.errors import printable
 from forecast.report.words.number_text import amount
 
 __all__ = ["forecast_text", "resolve"]
@@ -72,42 +70,13 @@ def resolve(
     forecast resolve ledger.jsonl --id 1d7f834d --outcome never --on 2026-07-01 --source "TOP500 list of 2026-06"
     forecast resolve ledger.jsonl --expect published.txt --expect earlier.jsonl
     """  # noqa: D301 - click reads the \b as "do not rewrap"
-    from forecast.evaluation import ledger as lines, ledger_scores
-    from forecast.evaluation.table_outcomes import table_outcomes
+    from forecast.api.past_forecasts import resolve as resolve_ledger
 
-    if outcome is None and (name is not None or source):
-        raise UsageError(f"{'--id' if name is not None else '--source'}: goes with an --outcome")
-    if outcome is None and statement:
-        raise UsageError("--statement: goes with an --outcome")
-    if tables and on is None:
-        raise UsageError("--tables: rows up to when? --on DATE")
-    added = None
-    if outcome is not None:
-        if name is None or on is None:
-            raise UsageError(f"--outcome: {'of which forecast? --id' if name is None else 'known when? --on DATE'}")
-        added = ledger_scores.resolve_forecast(
-            ledger, name, outcome, on=on, source=source, expect=expect, alike=statement
-        )
-    day = None if on is None else lines.past(on, "--on")
-    records, hashes = lines.read_ledger(ledger), lines.parse_published_hashes(expect)
-    fixed = lines.verify_chain(records, hashes, where=printable(ledger))
-    rows = ledger_scores.forecast_rows(records, day)
-    result: dict[str, Any] = {
-        "ledger": printable(Path(ledger).name, 200),
-        "head": records[-1]["sha256"] if records else None,
-        "records": len(records),
-        **({"published": fixed} if hashes else {}),
-        **({} if added is None else {"scored": added}),
-        "scores": ledger_scores.mean_scores(rows),
-        "forecasts": rows,
-        **(
-            {"tables": [asdict(each) for each in table_outcomes(records, day, partial(amount, digits=3))]}
-            if tables and day is not None
-            else {}
-        ),
-    }
-    warned = []
-    if added is not None and added["replaces"] is not None:
+    result = resolve_ledger(
+        ledger, name or "", outcome, on=on, source=source, expect=expect, statement=statement, tables=tables
+    )
+    added, warned = result.get("scored", {}), []
+    if added.get("replaces") is not None:
         warned = [f"forecast {added['id']}: the outcome {added['replaces']} stays in the ledger and counts no more"]
     render.emit(
         result, json=as_json, text=partial(_print_outcomes, result), warnings=warned,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.claims import FAILED, evaluate_all
+from forecast.claim_verdicts import FAILED, evaluate_all
 from forecast.contract.registry import get_registry
 from forecast.projection.claim_values import read_claim_value
 from toolkit import sample

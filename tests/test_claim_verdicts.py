@@ -6,7 +6,15 @@ from hypothesis import given, strategies as st
 
 import forecast
 from forecast import ClaimSpec
-from forecast.claims import FAILED, evaluate, evaluate_all, interval, judge, required_value, verdict_counts_sentence
+from forecast.claim_verdicts import (
+    FAILED,
+    evaluate,
+    evaluate_all,
+    interval,
+    judge,
+    required_value,
+    verdict_counts_sentence,
+)
 from forecast.contract.registry import get_registry
 from forecast.errors import FormulaError, PluginContractError
 
