@@ -21,6 +21,7 @@ from .api.sources import (
     uncertain as uncertain,
     value as value,
 )
+from .api.table_refresh import refresh as refresh
 from .api.training_plan import Plan as Plan, plan as plan
 from .base.access import allow as allow
 from .base.budgets import resource_limits as resource_limits

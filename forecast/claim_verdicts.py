@@ -29,28 +29,14 @@ from forecast.evaluation import outcomes
 from forecast.projection.result import Projection
 
 __all__ = [
-    "CLAIM_VERDICTS",
-    "FAILED",
-    "claim_sentence",
-    "evaluate",
-    "evaluate_all",
-    "interval",
-    "judge",
-    "required_value",
+    "CLAIM_VERDICTS", "FAILED", "claim_sentence", "evaluate", "evaluate_all", "interval", "judge", "required_value",
     "verdict_counts_sentence",
-]
+]  # fmt: skip
 
 FAILED, NOT_DERIVABLE = "failed", "not derivable"
 CLAIM_VERDICTS = (
-    "agrees",
-    "rounds",
-    "compatible",
-    "about",
-    "disagrees",
-    *ClaimSpec.DECLARED,
-    *outcomes.FORECAST_VERDICTS,
-    FAILED,
-)
+    "agrees", "rounds", "compatible", "about", "disagrees", *ClaimSpec.DECLARED, *outcomes.FORECAST_VERDICTS, FAILED,
+)  # fmt: skip
 
 #: How near is near: as a share of the stated figure, of one that is hedged, and in years.
 VERDICT_RTOL, HEDGED_RTOL, DATE_ATOL_YEARS = 0.005, 0.06, 0.1

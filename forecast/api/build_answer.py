@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import Any, Literal, Unpack
 
 from forecast.api.answer import Answer
-from forecast.api.options import GRID_KEYS, RUN_KEYS, SCENARIO_KEYS, AskOptions, GridOptions, check_keywords
+from forecast.api.options import GRID_KEYS, RUN_KEYS, SCENARIO_KEYS, AskOptions, check_keywords
 from forecast.api.quantity import Quantity, QuantityCondition, as_quantity
 from forecast.api.scenario import Scenario
-from forecast.errors import UnknownNameError, UsageError
+from forecast.errors import UsageError
 from forecast.models import Model
 
-__all__ = ["ask", "ask_scenario"]
+__all__ = ["ask"]
 
 #: Kinds of questions, and the keys that each may have, as in TOML.
 _QUESTION_KEYS: Mapping[str, tuple[str, ...]] = {
@@ -124,19 +124,4 @@ def _ask_text(text: str, beside: Mapping[str, object], options: Mapping[str, Any
     series = {key: options[key] for key in _SERIES_KEYS if key in options}
     question = read_question(text, at=options.get("dates", ()), until=options.get("until"), series=series)
     scenario = Scenario.of(question)
-    return ask_scenario(scenario, QUESTION_NAME, rest)  # type: ignore[arg-type]
-
-
-def ask_scenario(scenario: Scenario, question: str, options: GridOptions) -> Answer:
-    """Ask a scenario one of its questions, by default the one that its answer opens with."""
-    names = [*scenario.questions, *scenario.figures, *scenario.firsts, *scenario.rankings]
-    if not names:
-        raise UsageError(f"scenario '{scenario.name}' asks no question: forecast.project runs it")
-    question = question or scenario.opens or names[0]
-    if question not in names:
-        raise UnknownNameError("question", question, names, where=f"scenario '{scenario.name}'")
-    check_keywords(options, (*GRID_KEYS, *RUN_KEYS, "preset"), "ask")
-    taken: dict[str, Any] = dict(options)
-    if (preset := taken.pop("preset", None)) is not None:
-        taken["with_"] = {**scenario.preset(preset).settings, **(options.get("with_") or {})}
-    return Answer.to(question={}, options=taken, base=scenario, name=question)
+    return scenario.ask(QUESTION_NAME, **rest)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from forecast.api.build_scenario import scenario_of
+from forecast.api.options import GRID_KEYS, RUN_KEYS, check_keywords
 from forecast.api.quantity import Quantity, as_quantity, quantity
 from forecast.api.quantity_formulas import to_record
 from forecast.api.scenario_quantities import at_home, name_within, quantity_of, source_scenarios
@@ -176,9 +177,19 @@ class Scenario(records.Scenario):
         -------
         Answer
         """
-        from forecast.api.build_answer import ask_scenario
+        from forecast.api.answer import Answer
 
-        return ask_scenario(self, question, options)
+        names = [*self.questions, *self.figures, *self.firsts, *self.rankings]
+        if not names:
+            raise UsageError(f"scenario '{self.name}' asks no question: forecast.project runs it")
+        question = question or self.opens or names[0]
+        if question not in names:
+            raise UnknownNameError("question", question, names, where=f"scenario '{self.name}'")
+        check_keywords(options, (*GRID_KEYS, *RUN_KEYS, "preset"), "ask")
+        taken: dict[str, Any] = dict(options)
+        if (preset := taken.pop("preset", None)) is not None:
+            taken["with_"] = {**self.preset(preset).settings, **(options.get("with_") or {})}
+        return Answer.to(question={}, options=taken, base=self, name=question)
 
     def __repr__(self) -> str:
         """Return its title, choices, questions and quantities."""

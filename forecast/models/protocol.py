@@ -27,20 +27,9 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 __all__ = [
-    "Broken",
-    "Description",
-    "FittedModel",
-    "FittedShape",
-    "Model",
-    "ModelRecord",
-    "Need",
-    "Observations",
-    "OtherModel",
-    "OtherQuantity",
-    "Shape",
-    "Unfitted",
-    "as_model",
-]
+    "Broken", "Description", "FittedModel", "FittedShape", "Model", "ModelRecord", "Need", "Observations", "OtherModel",
+    "OtherQuantity", "Shape", "Unfitted", "as_model",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -35,17 +35,9 @@ if TYPE_CHECKING:
     from forecast.tables.columns import Columns
 
 __all__ = [
-    "QUESTION_NAME",
-    "at_dates",
-    "every_shape",
-    "in_words",
-    "is_name",
-    "quantity_name",
-    "question_title",
-    "read_question",
-    "rival_line",
-    "world_quantity",
-]
+    "QUESTION_NAME", "at_dates", "every_shape", "in_words", "is_name", "quantity_name", "question_title",
+    "read_question", "rival_line", "world_quantity",
+]  # fmt: skip
 
 #: What the question is called in its scenario.
 QUESTION_NAME = "question"

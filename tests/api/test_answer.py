@@ -31,7 +31,7 @@ def test_dates_are_years_and_never_is_infinite(asked):
     assert answer.never == np.isposinf(dates).mean() > 0
     assert answer.already == (dates == 2025).mean()
     assert answer.median == np.sort(dates)[499]
-    assert answer.to_pandas().tolist() == dates.tolist()
+    assert answer.to_pandas().tolist() == dates.tolist() == answer.to_polars()["date"].to_list()
     assert answer.quantile(1 - answer.never / 2) == np.inf
     assert answer.interval(0.8) == (answer.quantile(0.1), answer.quantile(0.9))
     assert answer.quantile(0.1) < answer.median == answer.quantile(0.5)

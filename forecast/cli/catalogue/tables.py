@@ -73,26 +73,19 @@ def refresh(
     forecast tables refresh --file supercomputers=mine.csv --scenario brain-parity
     forecast tables refresh --edition capability-editions:2026-08=2026-07
     """  # noqa: D301 - click reads the \b as "do not rewrap"
+    from forecast.api.table_refresh import refresh as refresh_tables
     from forecast.cli.catalogue import change_output
-    from forecast.cli.catalogue.change_output import labelled_answers
     from forecast.contract.registry import get_registry
-    from forecast.evaluation import table_changes
 
     registry = get_registry()
     if len(names) == 1 and len(files) == 1 and "=" not in files[0]:  # NAME --file PATH
         files, names = (f"{names[0]}={files[0]}",), names[:0]
-    requests = table_changes.table_requests(names, _parse_files(files), _parse_substitutes(substitutes))
-    chosen = [registry.find("scenario", s).full_name if not s.lower().endswith(".toml") else s for s in scenarios]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        refreshed = table_changes.refresh(
-            requests,
-            chosen or registry.names("scenario"),
-            read_answers=labelled_answers,
-            draws=draws,
-            seed=seed,
-            progress=render.progress_bar,
-        )
+        refreshed = refresh_tables(
+            *names, files=_parse_files(files), editions=_parse_substitutes(substitutes), scenarios=scenarios,
+            draws=draws, seed=seed, progress=render.progress_bar,
+        )  # fmt: skip
     tables = {table.name: table for table in refreshed.tables}
     render.emit(
         change_output.refresh_data(refreshed),
