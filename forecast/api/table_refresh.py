@@ -20,7 +20,9 @@ def refresh(
     files: Mapping[str, str | Path] | Iterable[tuple[str, str]] = (),
     editions: Iterable[tuple[str, str, str]] = (),
     scenarios: Sequence[str] = (),
-    **options: Any,
+    draws: int = 2048,
+    seed: int = 0,
+    progress: table_changes.Progress | None = None,
 ) -> Refresh:
     """Fetch described tables anew, or try other editions, and say what changed and how far every forecast moves by it.
 
@@ -36,8 +38,10 @@ def refresh(
         ``("capability-editions", "2026-08", "2026-07")``.
     scenarios : sequence of str, optional
         Those to run; by default all that rest on a table that changed.
-    **options
-        ``draws``, ``seed`` and ``progress``, of `forecast.evaluation.table_changes.refresh`.
+    draws, seed : int
+        Of every run.
+    progress : callable, optional
+        Opens a progress bar.
 
     Returns
     -------
@@ -45,10 +49,10 @@ def refresh(
     """
     registry = get_registry()
     pairs = [(name, str(path)) for name, path in (files.items() if isinstance(files, Mapping) else files)]
-    chosen = [
-        each if each.lower().endswith(".toml") else registry.find("scenario", each).full_name for each in scenarios
-    ]
+    named = [(each, each.lower().endswith(".toml")) for each in scenarios]
+    chosen = [each if is_file else registry.find("scenario", each).full_name for each, is_file in named]
     requests = table_changes.table_requests(names, pairs, editions)
+    options: dict[str, Any] = {"draws": draws, "seed": seed} | ({} if progress is None else {"progress": progress})
     every = chosen or registry.names("scenario")
     return table_changes.refresh(requests, every, read_answers=_labelled_answers_in_order, **options)
 
