@@ -491,7 +491,7 @@ class Answer:
         behind = set(self.depends_on)
         stated_names = set(collect_quantities(own.sides))
         known = {*stated_names, *(() if self._base is None else self._base.quantities)}
-        names = {*stated_names, *(n for side in own.sides for n in side.leaves)}
+        names = {*stated_names, *(n for side in own.sides for n in side._leaves)}
         is_behind = not behind.isdisjoint(names)
         if not is_behind and known.isdisjoint(names) and not source_scenarios(own):
             raise self._not_of(own.text, "given")

@@ -26,7 +26,7 @@ def named_formulas(roots: Any, swapped: Mapping[str, Quantity] | None = None) ->
     left: list[Any] = [roots, list((swapped or {}).values())]
     while left:
         part = left.pop()
-        own_names |= {each.its_name for each in fed_by_name(part) if each.inlined}
+        own_names |= {each._its_name for each in fed_by_name(part) if each._inlined}
         for each in quantities_in(part):
             if id(each) not in visited:
                 visited.add(id(each))
@@ -67,9 +67,9 @@ def collect_quantities(
         each, needed = left.pop()
         if not each.stated and each.name not in instead:  # the name of what stands elsewhere
             continue
-        name = each.its_name
+        name = each._its_name
         each = instead.get(name, each)
-        if each.inlined and name not in own_names:
+        if each._inlined and name not in own_names:
             if id(each) not in visited:
                 visited.add(id(each))
                 left += [(need, False) for need in reversed(each.needs)]
@@ -104,7 +104,7 @@ def records(
 
 def _instead(name: str, new: Quantity) -> Quantity:
     """Return a quantity of this name that is another one, which keeps its own name and draws."""
-    if new.its_name == name:
+    if new._its_name == name:
         return new
     return Quantity(stated={"expression": new}, name=name)
 
@@ -180,7 +180,7 @@ def scenario_of(
         # a condition is a likelihood of 1 or 0: the worlds stay, and count or do not
         weighed = " + ".join(f"log(where({to_record(each, own_names)}, 1, 0))" for each in conditions)
         # it stands under the name of a quantity, in whichever one there is
-        names = [name for each in conditions for side in each.sides for name in side.leaves]
+        names = [name for each in conditions for side in each.sides for name in side._leaves]
         mine = next((name for name in names if name not in whole.get("update", {})), names[0])
         known = whole.get("update", {}).get(mine, {}).get("log_likelihood")
         weighed = f"{known} + {weighed}" if known else weighed

@@ -147,7 +147,7 @@ class Quantity(HtmlText, Operators["QuantityCondition"]):
             if set(values.dims) - {"date", "draw"}:
                 raise UsageError(f"sample: '{self.name}' depends on a choice: ask for it, and read by_choice")
             return np.asarray(values.isel(date=0).values, dtype=float)
-        name = "sampled" if self.inlined or not self.name else self.name
+        name = "sampled" if self._inlined or not self.name else self.name
         own = self if name == self.name else Quantity(stated={"expression": self}, name=name)
         first = 2026.0 if at is None else at
         record = scenario_of({"subject_to": [own]}, start=first, until=first + 1)
@@ -236,7 +236,7 @@ class Quantity(HtmlText, Operators["QuantityCondition"]):
         return tuple(dict.fromkeys((*quantities_in(self.stated), *self.uses)))
 
     @property
-    def its_name(self) -> str:
+    def _its_name(self) -> str:
         """Its name, which what draws by it must have."""
         if not self.name:
             what = "an uncertain quantity" if self.uncertain else "a quantity"
@@ -244,7 +244,7 @@ class Quantity(HtmlText, Operators["QuantityCondition"]):
         return self.name
 
     @functools.cached_property
-    def inlined(self) -> bool:
+    def _inlined(self) -> bool:
         """Whether it stands in other formulas as it is, and has no record of its own."""
         formed = self.stated.get("expression")
         return (
@@ -257,27 +257,27 @@ class Quantity(HtmlText, Operators["QuantityCondition"]):
     @property
     def size(self) -> int:
         """How many parts it adds to a formula in which it stands."""
-        return self.stated["expression"].size if self.inlined else 0
+        return self.stated["expression"].size if self._inlined else 0
 
     @functools.cached_property
-    def leaves(self) -> tuple[str, ...]:
+    def _leaves(self) -> tuple[str, ...]:
         """The names that stand in its formula; else its own."""
-        if not self.inlined:
-            return (self.its_name,)
-        return tuple(dict.fromkeys(name for each in self.stated["expression"].of for name in each.leaves))
+        if not self._inlined:
+            return (self._its_name,)
+        return tuple(dict.fromkeys(name for each in self.stated["expression"].of for name in each._leaves))
 
     @functools.cached_property
     def labels(self) -> tuple[str, ...]:
         """Its names within a longer automatic name: those in its formula, or its own."""
-        if not self.inlined:
-            return (self.label or self.its_name,)
+        if not self._inlined:
+            return (self.label or self._its_name,)
         return tuple(dict.fromkeys(label for each in self.stated["expression"].of for label in each.labels))
 
     def tree(self, own_names: Collection[str] = ()) -> Node:
         """Return it as a node of a formula: its own one, or its name."""
-        if self.inlined and self.name not in own_names:
+        if self._inlined and self.name not in own_names:
             return self.stated["expression"].tree(own_names)  # type: ignore[no-any-return]
-        return Name(self.its_name)
+        return Name(self._its_name)
 
     @property
     def uncertain(self) -> bool:
@@ -421,7 +421,7 @@ def quantity(name: str = "", /, *, uses: tuple[Quantity, ...] | list[Quantity] =
 def named_as(function: str, quantity: Quantity) -> Quantity:
     """Return a quantity under the name of a function of its operands."""
     depth = 1 + max((each.depth for each in quantity.needs), default=-1)
-    words, labels = [each.its_name for each in quantity.needs], [n for each in quantity.needs for n in each.labels]
+    words, labels = [each._its_name for each in quantity.needs], [n for each in quantity.needs for n in each.labels]
     return replace(
         quantity, name=names.operation_name(function, words, max(depth, 1), labels), depth=depth, label=function
     )
@@ -468,7 +468,7 @@ def as_quantity(operand: Any) -> Quantity:
     if isinstance(operand, Quantity):
         return operand
     if isinstance(operand, QuantityCondition):  # 1 where it holds, else 0
-        words = [each.its_name for each in operand.sides]
+        words = [each._its_name for each in operand.sides]
         words += [] if isinstance(operand.right, Quantity) else [names.plain_word(plain_side(operand.right))]
         depth = 1 + max(each.depth for each in operand.sides)
         labels = [name for each in operand.sides for name in each.labels]

@@ -96,7 +96,7 @@ class _FormulaBuilder:
         from forecast.api.quantity import as_quantity
 
         quantity = as_quantity(operand)
-        self.words.append(quantity.its_name)
+        self.words.append(quantity._its_name)
         self.labels += quantity.labels
         self.of.append(quantity)
         return Name(f"#{len(self.of) - 1}")
@@ -243,7 +243,7 @@ def to_record(part: Any, own_names: Collection[str] = (), key: str = "") -> Any:
     from forecast.api.quantity import Quantity, QuantityCondition
 
     if isinstance(part, Quantity):
-        return tree.to_text(part.tree(own_names)) if key in FORMULA_KEYS else part.its_name
+        return tree.to_text(part.tree(own_names)) if key in FORMULA_KEYS else part._its_name
     if isinstance(part, (QuantityFormula, QuantityCondition)):
         return tree.to_text(part.tree(own_names))
     if isinstance(part, Mapping):

@@ -100,7 +100,7 @@ def quantity_of_text(text: str) -> Quantity:
 
 def name_within(scenario: Scenario | None, quantity: Quantity | Model | str) -> str:
     """Return the name that a quantity has in a scenario, or elsewhere."""
-    return quantity if isinstance(quantity, str) else str(at_home(as_quantity(quantity), scenario).its_name)
+    return quantity if isinstance(quantity, str) else str(at_home(as_quantity(quantity), scenario)._its_name)
 
 
 def shares_worlds(graph: ScenarioGraph, names: Iterable[str], others: Iterable[str]) -> bool:
