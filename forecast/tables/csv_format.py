@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from numpy.typing import NDArray
+
 from forecast.base.files import write_atomic
 from forecast.base.lazy import is_masked_value
 from forecast.errors import DataError, printable
@@ -73,7 +75,7 @@ def _text_cell(value: str, at: str) -> str:
     return guarded
 
 
-def write_csv(path: str | os.PathLike[str], columns: Mapping[str, Sequence[Any]]) -> Path:
+def write_csv(path: str | os.PathLike[str], columns: Mapping[str, Sequence[Any] | NDArray[Any]]) -> Path:
     r"""Write columns as CSV, whole or not at all, and return the path.
 
     Numbers are written unrounded, dates as ISO, missing values as empty cells. Text that a spreadsheet would run
@@ -96,7 +98,7 @@ def write_csv(path: str | os.PathLike[str], columns: Mapping[str, Sequence[Any]]
     return write_atomic(path, to_csv(columns))
 
 
-def to_csv(columns: Mapping[str, Sequence[Any]]) -> str:
+def to_csv(columns: Mapping[str, Sequence[Any] | NDArray[Any]]) -> str:
     """Return columns as CSV: what `write_csv` writes.
 
     Raises

@@ -145,7 +145,7 @@ def check_parquet(doing: str) -> None:
         raise UsageError(f"{doing} Parquet needs pyarrow: pip install 'lawcast[parquet]'") from None
 
 
-def write_parquet(path: str | os.PathLike[str], columns: Mapping[str, Sequence[Any]]) -> Path:
+def write_parquet(path: str | os.PathLike[str], columns: Mapping[str, Sequence[Any] | Array]) -> Path:
     """Write columns as Parquet, whole or not at all, and return the path; None is a missing cell.
 
     Raises
