@@ -11,13 +11,14 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
-
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from forecast.base.files import write_atomic
 from forecast.base.lazy import is_masked_value
 from forecast.errors import DataError, printable
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["plain_cell", "to_csv", "write_csv"]
 
