@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pandas as pd
-    import polars as pl
     from matplotlib.axes import Axes
 
     from forecast.models import Model
@@ -441,12 +440,12 @@ class Answer:
         """Return what every world says as a series: dates as decimal years, +inf for never, values, or shares."""
         return (self.shares if self.kind in ("first", "rank") else self._each).to_series()
 
-    def to_polars(self) -> pl.DataFrame:
+    def to_polars(self) -> Any:
         """Return the same as a frame of polars, with a column for each dimension."""
-        import polars as pl
+        import narwhals as nw
 
         frame = self.to_pandas().reset_index()
-        return pl.DataFrame({str(name): frame[name].to_list() for name in frame})
+        return nw.from_dict({str(name): frame[name].to_list() for name in frame}, backend="polars").to_native()
 
     def to_xarray(self) -> xr.Dataset:
         """Return the answer as a Dataset: what every world says, its weight, and `by_choice`.

@@ -10,7 +10,6 @@ from forecast.errors import printable
 
 if TYPE_CHECKING:
     import pandas as pd
-    import polars as pl
 
 __all__ = ["RecordList"]
 
@@ -54,11 +53,12 @@ class RecordList(HtmlText, list[dict[str, Any]]):
 
         return pd.DataFrame(list(self))
 
-    def to_polars(self) -> pl.DataFrame:
+    def to_polars(self) -> Any:
         """Return the records as a frame of polars, a row each."""
-        import polars as pl
+        import narwhals as nw
 
-        return pl.from_dicts(list(self), infer_schema_length=None)
+        names = dict.fromkeys(name for row in self for name in row)
+        return nw.from_dict({n: [row.get(n) for row in self] for n in names}, backend="polars").to_native()
 
 
 def _cell(value: object) -> str:
