@@ -7,15 +7,24 @@ import importlib.util
 import pkgutil
 import re
 import tomllib
+from itertools import chain
 from pathlib import Path
 
 import pytest
 
 import forecast
 from forecast import errors
-from forecast.base.distributions import FAMILIES, distribution
+from forecast.base.distributions import _DISTRIBUTION_KEYS, FAMILIES, distribution
 from forecast.conformance import scaffold
 from forecast.contract import specs
+from forecast.scenarios import scenario
+from forecast.scenarios.authored_sentences import CASES
+from forecast.scenarios.kinds import KINDS
+from forecast.scenarios.kinds.choice_number import ChoiceNumber
+from forecast.scenarios.kinds.function_ref import FUNCTION_KEYS
+from forecast.scenarios.kinds.law_ref import LAW_KEYS
+from forecast.scenarios.parse import ScenarioReader
+from forecast.scenarios.quantities import limits
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -33,8 +42,12 @@ def test_every_page_is_in_the_table_of_contents():
 
 @pytest.mark.parametrize("page", PAGES)
 def test_links_between_pages_lead_somewhere(page):
-    for target in re.findall(r"\]\(([^)#\s]+)(?:#[\w-]*)?\)", PAGES[page]):
-        assert "//" in target or (DOCS / page).parent.joinpath(target).exists(), target
+    for target, anchor in re.findall(r"\]\(([^)#\s]*)(?:#([\w-]*))?\)", PAGES[page]):
+        path = (DOCS / page).parent.joinpath(target) if target else DOCS / page
+        assert "//" in target or path.exists(), target
+        if anchor and "//" not in target and path.suffix == ".md" and "-reference}" not in (text := path.read_text()):
+            headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+            assert anchor in [re.sub(r"[^\w -]", "", each).lower().replace(" ", "-") for each in headings], anchor
 
 
 def test_every_public_name_is_in_the_reference():
@@ -49,16 +62,61 @@ def test_every_error_is_in_the_reference():
     assert sorted(n for n in kinds if n not in PAGES["reference/python.md"]) == []
 
 
-def test_the_examples_of_a_scenario_are_ones():
-    page = PAGES["how-to/write-a-scenario.md"]
-    parts = [re.sub(r"^  ", "", p, flags=re.M) for p in re.findall(r"```toml\n(.*?)```", page, re.S)]
+@pytest.mark.parametrize("page", [page for page in PAGES if page.startswith("how-to/")])
+def test_a_how_to_is_read_in_a_few_minutes(page):
+    prose = re.sub(r"\A---\n.*?\n---\n|^ *```.*?^ *```$", "", PAGES[page], flags=re.DOTALL | re.MULTILINE)
+    assert len(prose.split()) <= (1500 if page == "how-to/write-a-plugin.md" else 900)
+
+
+def test_every_file_that_the_how_to_writes_is_a_scenario(tmp_path):
+    made = {}
+    for name, added, text in re.findall(r"```\{file\} (\S+)\n(:add:\n)?(.*?)```", PAGES[HOW_TO], re.DOTALL):
+        made[name] = f"{made[name] if added else ''}{text}"
+        (tmp_path / name).write_text(made[name], encoding="utf-8")
+        assert forecast.Scenario.load(tmp_path / name).questions
+    run = re.findall(r"```\{forecast\} .*?(\w+\.toml)", PAGES[HOW_TO])
+    assert set(run) == set(made)
+
+
+HOW_TO = "how-to/write-a-scenario.md"
+SCENARIO_FILES = "reference/scenario-files.md"
+#: Where the page has the keys of each kind of quantity.
+KIND_HEADINGS = {
+    "model": "A model by name", "function": "A function", "law": "A law", "expression": "An expression",
+    "table": "A figure out of a table", "trend": "A trend of your own data", "regime": "A regime",
+    "schedule": "A schedule", "draws": "Draws of your own", "fitted": "A fit to another quantity", "prior": "A number",
+}  # fmt: skip
+#: Where it has those of other tables of a file.
+TABLE_HEADINGS = {
+    "": "The top", "choices": "Choices", "stocks": "Stocks, and what is solved for", "changes": "What if",
+    "solve": "Stocks, and what is solved for", "update": "What is known besides", "questions": "Questions",
+    "correlations": "What moves together", "levers": "Levers", "says": "Sentences", "presets": "Presets",
+}  # fmt: skip
+
+
+def part(page, heading):
+    """Return what is under a heading, down to the next one of its level or above."""
+    level, text = re.search(rf"^(##+) {re.escape(heading)}\n(.*)", PAGES[page], re.MULTILINE | re.DOTALL).groups()
+    return re.split(rf"^#{{2,{len(level)}}} ", text, flags=re.MULTILINE)[0]
+
+
+def rows(page, heading):
+    """Return the code in the first column of the tables under a heading, a list a row."""
+    lines = part(page, heading).splitlines()
+    found = [re.findall(r"`([^`]+)`", line.split(" | ")[0]) for line in lines if line.startswith("| `")]
+    assert found
+    return found
+
+
+def stated_by_the_examples():
+    parts = re.findall(r"```toml\n(.*?)```", PAGES[SCENARIO_FILES], re.S)
     record = tomllib.loads("until = 2050\n" + "\n".join(parts))
     record["quantities"]["brain"] = {"value": 1e18, "unit": "FLOP/s"}
-    made = forecast.Scenario.from_dict(record)
-    assert set(made.quantities) == {
-        "machine", "goal", "cluster", "loss", "power", "price", "ratio", "planned", "gained", "brain", "S",
-        "k", "fee", "fees",
-    }  # fmt: skip
+    return record
+
+
+def test_the_examples_of_a_scenario_are_ones():
+    made = forecast.Scenario.from_dict(stated_by_the_examples())
     assert set(made.questions) == {"parity", "enough", "reached"}
     assert (set(made.figures), set(made.firsts)) == ({"budget", "speed"}, {"race"})
     assert [change.of for change in made.changes] == ["machine"]
@@ -66,17 +124,43 @@ def test_the_examples_of_a_scenario_are_ones():
     assert "geforce-rtx-4090" in made.choices["device"].values
 
 
-def rows(page, heading):
-    """Return the code in the first column of the table under a heading, a list a row."""
-    part = PAGES[page].partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
-    found = [re.findall(r"`([^`]+)`", line.split(" | ")[0]) for line in part.splitlines() if line.startswith("| `")]
-    assert found
-    return found
+def test_every_key_of_a_scenario_file_has_an_entry(monkeypatch):
+    read, only = {}, ScenarioReader.only
+
+    def noted(reader, record, valid_names, key):
+        read[key] = {*valid_names, *read.get(key, ())}
+        only(reader, record, valid_names, key)
+
+    monkeypatch.setattr(ScenarioReader, "only", noted)
+    made = forecast.Scenario.from_dict(stated_by_the_examples())
+    number = (*_DISTRIBUTION_KEYS, "unit", "qualifiers", "published", "earlier")
+    needed = {"Limits": {*limits.LIMIT_KEYS}, "Quantities": {*scenario._COMMON_KEYS}, "A number": {*number}}
+    needed |= {"A law": {*LAW_KEYS}, "A function": {*FUNCTION_KEYS}, "Sentences": {*chain(*CASES.values())}}
+    kinds = {name: each.KIND for name, each in made.quantities.items() if type(each) in KINDS}
+    met = {*needed}
+    for key, names in read.items():
+        table, _, rest = key.partition(".")
+        name, _, inner = rest.partition(".")
+        heading = KIND_HEADINGS[kinds[name]] if table == "quantities" else TABLE_HEADINGS[table.partition("[")[0]]
+        met.add(heading)
+        if inner:  # of a table in a table, such as `reading`: said beside its key
+            assert all(f"`{each}`" in part(SCENARIO_FILES, heading) for each in names), key
+        else:
+            needed[heading] = {*needed.get(heading, ()), *names}
+    assert met >= {*KIND_HEADINGS.values(), *TABLE_HEADINGS.values()}
+    assert set(KIND_HEADINGS) == {kind.KIND for kind in KINDS} - {ChoiceNumber.KIND}  # which is a number, or a schedule
+    missing = []
+    for heading, names in needed.items():
+        listed = {span.partition(" ")[0] for row in rows(SCENARIO_FILES, heading) for span in row}
+        if heading == "A number":
+            listed |= {s.partition(" ")[0] for row in rows(SCENARIO_FILES, "Uncertain numbers") for s in row}
+        missing += [f"{heading}: {name}" for name in sorted(names - listed)]
+    assert missing == []
 
 
 def test_every_form_of_a_distribution_is_one():
     families = set()
-    for spans in rows("how-to/write-a-scenario.md", "Uncertain numbers"):
+    for spans in rows(SCENARIO_FILES, "Uncertain numbers"):
         given = [tomllib.loads(span) for span in spans]
         whole = {k: v for each in given for k, v in each.items()}
         alone = given if len(given) > 1 and all(isinstance(v, list) for v in whole.values()) else [whole]
@@ -84,21 +168,6 @@ def test_every_form_of_a_distribution_is_one():
             base = {"normal": [1, 4]} if set(record) <= {"width", "truncate"} else {}
             families.add(distribution({**base, **record}).family)
     assert families == {"fixed", *FAMILIES}
-
-
-def test_every_form_of_an_input_is_one(tmp_path):
-    (tmp_path / "posterior.csv").write_text("x\n1\n2\n", encoding="utf-8")
-    plan = 'schedule = [[2026, 2.6]]\nas = "level"\nunit = ""\n'
-    kinds = set()
-    for number, spans in enumerate(rows("how-to/write-a-scenario.md", "Other inputs")):
-        between = spans[0].startswith("between")
-        forms = [f"{plan}between = {s.partition('= ')[2] or s}" for s in spans] if between else ["\n".join(spans)]
-        for form in forms:
-            text = form.replace("…", "").replace('\n"lognormal"', "")
-            path = tmp_path / f"{number}.toml"
-            path.write_text(f'[quantities.raw]\nnormal = [1, 2]\nunit = ""\n[quantities.x]\n{text}\n', encoding="utf-8")
-            kinds.add(type(forecast.Scenario.load(path).quantities["x"]).__name__)
-    assert kinds == {"Regime", "Schedule", "OwnDraws", "MomentFit"}
 
 
 def test_nothing_is_fetched_by_configuration():
@@ -161,7 +230,9 @@ def _written(files, label):
 def test_what_a_page_shows_of_a_new_plugin_is_what_is_written(page, least, tmp_path):
     made, names = scaffold.create("demo", parent=tmp_path)
     files = {name: (made / name).read_text(encoding="utf-8") for name in names}
-    shown = re.findall(r"<!-- written by plugins new: (.+?) -->\n```\w+\n(.*?)\n```", PAGES[page], re.S)
+    shown = re.findall(
+        r"<!-- written by plugins new: (.+?) -->\n```(?:\w+|\{file\} \S+)\n(.*?)\n```", PAGES[page], re.S
+    )
     assert len(shown) >= least
     for label, text in shown:
         assert text == _written(files, label), label

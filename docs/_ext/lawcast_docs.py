@@ -1,9 +1,9 @@
 """What the pages show of the program is made when they are built, so that it cannot grow stale.
 
-The directive ``forecast`` runs a command line in an empty folder and shows what it prints; ``command-reference`` writes
-the help of every command; ``claims`` judges every claim; ``drawn`` runs a command and shows its figure, ``gallery``
-those of every scenario. A page that would fetch anything from the net is a warning, which the build turns into an
-error.
+The directive ``forecast`` runs a command line in a folder of the pages' own and shows what it prints; ``file`` shows a
+file and writes it there; ``command-reference`` writes the help of every command; ``claims`` judges every claim;
+``drawn`` runs a command and shows its figure, ``gallery`` those of every scenario. A page that would fetch anything
+from the net is a warning, which the build turns into an error.
 """
 
 from __future__ import annotations
@@ -113,6 +113,26 @@ class Forecast(SphinxDirective):
         text = "\n".join([f"$ forecast {line}", *map(wrapped, shown)])
         block = nodes.literal_block(text, text, language="console")
         return [block]
+
+
+class File(SphinxDirective):
+    """Show a file and write it where the commands of the page run; with ``:add:`` what is shown is added at its end."""
+
+    required_arguments = 1
+    has_content = True
+    option_spec: ClassVar = {"add": directives.flag}
+
+    def run(self) -> list[nodes.Node]:
+        name, text = self.arguments[0], "\n".join(self.content)
+        path = Path(folder().name, name)
+        path.parent.mkdir(exist_ok=True)
+        with path.open("a" if "add" in self.options else "w", encoding="utf-8") as file:
+            file.write(f"{text}\n")
+        run.cache_clear()  # the same command may now answer something else
+        shown = nodes.literal_block(text, text, language=Path(name).suffix.removeprefix(".") or "text")
+        rest = [nodes.Text(", at its end")] if "add" in self.options else []
+        title = nodes.caption("", "", nodes.literal(name, name), *rest)
+        return [nodes.container("", title, shown, literal_block=True, classes=["literal-block-wrapper"])]
 
 
 class CommandReference(SphinxDirective):
@@ -276,6 +296,7 @@ def _finish(app: Sphinx, problem: Exception | None) -> None:
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register everything with Sphinx."""
     app.add_directive("forecast", Forecast)
+    app.add_directive("file", File)
     app.add_directive("command-reference", CommandReference)
     app.add_directive("claims", Claims)
     app.add_directive("catalogue", CatalogueTable)
