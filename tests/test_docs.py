@@ -25,6 +25,8 @@ from forecast.scenarios.kinds.function_ref import FUNCTION_KEYS
 from forecast.scenarios.kinds.law_ref import LAW_KEYS
 from forecast.scenarios.parse import ScenarioReader
 from forecast.scenarios.quantities import limits
+from forecast.tables.schema import descriptor
+from forecast.tables.schema.checks import CHECK_KEYS
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -168,6 +170,14 @@ def test_every_form_of_a_distribution_is_one():
             base = {"normal": [1, 4]} if set(record) <= {"width", "truncate"} else {}
             families.add(distribution({**base, **record}).family)
     assert families == {"fixed", *FAMILIES}
+
+
+def test_every_key_of_a_description_has_an_entry():
+    listed = {span for row in rows("reference/tables.md", "The description") for span in row}
+    for form in (descriptor._PACKAGE, descriptor._RESOURCE, descriptor._SCHEMA, descriptor._FIELD):
+        assert {*form.fields, *form.optional} - listed == set()
+    said = part("reference/tables.md", "Checks between columns and rows")
+    assert [key for key in CHECK_KEYS if f"`{key}`" not in said] == []
 
 
 def test_nothing_is_fetched_by_configuration():
