@@ -129,7 +129,8 @@ class File(SphinxDirective):
         with path.open("a" if "add" in self.options else "w", encoding="utf-8") as file:
             file.write(f"{text}\n")
         run.cache_clear()  # the same command may now answer something else
-        shown = nodes.literal_block(text, text, language=Path(name).suffix.removeprefix(".") or "text")
+        language = {".toml": "toml", ".json": "json"}.get(path.suffix, "text")
+        shown = nodes.literal_block(text, text, language=language)
         rest = [nodes.Text(", at its end")] if "add" in self.options else []
         title = nodes.caption("", "", nodes.literal(name, name), *rest)
         return [nodes.container("", title, shown, literal_block=True, classes=["literal-block-wrapper"])]
