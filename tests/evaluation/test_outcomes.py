@@ -2,7 +2,7 @@
 
 import pytest
 
-from forecast import ClaimSpec, DatedForecast, claims
+from forecast import ClaimSpec, DatedForecast, claim_verdicts as claims
 from forecast.errors import PluginContractError
 from forecast.evaluation import outcomes
 

@@ -13,7 +13,7 @@ import pytest
 import sympy as sp
 
 import forecast
-from forecast import Scenario, claims, units
+from forecast import Scenario, claim_verdicts as claims, units
 from forecast.cli.fit import fit_arguments
 from forecast.contract.specs import ClaimSpec
 from forecast.errors import ForecastError, FormulaError
