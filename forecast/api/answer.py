@@ -483,16 +483,16 @@ class Answer:
         FewWorldsWarning
             Where fewer than 200 worlds are left, with their number.
         """
-        stated = read_condition(condition, where="given") if isinstance(condition, str) else condition
-        if not isinstance(stated, QuantityCondition):
+        parsed = read_condition(condition, where="given") if isinstance(condition, str) else condition
+        if not isinstance(parsed, QuantityCondition):
             raise UsageError(f"given: expected a condition such as spend >= 2e8, got {type(condition).__name__}")
-        own: QuantityCondition = at_home(stated, self._own_scenario)
+        own: QuantityCondition = at_home(parsed, self._own_scenario)
         behind = set(self.depends_on)
-        stated_names = set(collect_quantities(own.sides))
-        known = {*stated_names, *(() if self._base is None else self._base.quantities)}
-        names = {*stated_names, *(n for side in own.sides for n in side._leaves)}
+        own_names = set(collect_quantities(own.sides))
+        present = {*own_names, *(() if self._base is None else self._base.quantities)}
+        names = {*own_names, *(n for side in own.sides for n in side._leaves)}
         is_behind = not behind.isdisjoint(names)
-        if not is_behind and known.isdisjoint(names) and not source_scenarios(own):
+        if not is_behind and present.isdisjoint(names) and not source_scenarios(own):
             raise self._not_of(own.text, "given")
         scenario, sides = self._with_sides(own)
         if not is_behind and not shares_worlds(build(scenario, self._settings), behind, sides):
@@ -537,7 +537,7 @@ class Answer:
         Parameters
         ----------
         settings : mapping, optional
-            What is no word of Python, or a quantity itself: ``{"machine.growth": 0.2, scenario.brain: 1e16}``.
+            A name that is no word of Python, or a quantity itself: ``{"machine.growth": 0.2, scenario.brain: 1e16}``.
         **values
             By the name of a quantity, of a model's input or parameter, or of a choice: a number in its unit, a text
             with a unit (``"1 EFLOP/s"``, ``"1e13..1e17"``), a distribution as a dict, a quantity, a model or its name;
@@ -628,7 +628,7 @@ class Answer:
         Parameters
         ----------
         settings : mapping, optional
-            What is no word of Python, or a quantity itself: ``{"brain/power.watts": [10, 20]}``.
+            A name that is no word of Python, or a quantity itself: ``{"brain/power.watts": [10, 20]}``.
         **values
             By the name of a quantity, of a model's input, or of a choice: the values; ``"*"`` are all values of a
             choice.

@@ -17,7 +17,7 @@ _OPERATOR_WORDS = {
     "+": "plus", "-": "minus", "*": "times", "/": "over", "**": "to",
     ">=": "at_least", ">": "above", "<=": "at_most", "<": "below", "==": "is",
 }  # fmt: skip
-#: What an operation is called whose name would be too long.
+#: The name of an operation whose own would be too long.
 _OPERATION_NOUNS = {"+": "sum", "-": "difference", "*": "product", "/": "ratio", "**": "power"}
 
 

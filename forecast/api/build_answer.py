@@ -109,7 +109,7 @@ def ask(
     return Answer.to(question=question_record, options=rest)
 
 
-#: What a column of a file is read with.
+#: The options with which a column of a file is read.
 _SERIES_KEYS = ("x", "where", "reading")
 
 

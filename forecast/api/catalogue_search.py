@@ -28,7 +28,7 @@ __all__ = [
     "propose_questions", "quantities", "record_details", "record_origin", "record_rows", "shortest_name",
 ]  # fmt: skip
 
-#: What is searched, in the order in which equals are listed.
+#: The kinds that are searched, in the order in which equals are listed.
 SEARCHED_KINDS = ("quantity", "scenario", "model", "law", "table")
 #: A word counts so much in a name, in a title and elsewhere; half of it where it is only a part of a word there.
 NAME_SCORE, TITLE_SCORE, OTHER_SCORE = 100.0, 10.0, 1.0
@@ -111,14 +111,14 @@ def find_records(words: Iterable[str]) -> tuple[list[Record], list[dict[str, Any
     texts = {
         (r.spec.kind, r.full_name): (r, _search_texts(r)) for kind in SEARCHED_KINDS for r in registry.records(kind)
     }
-    worths = {key: _worth(search_words, said) for key, (_, said) in texts.items()}
+    worths = {key: _worth(search_words, searched) for key, (_, searched) in texts.items()}
     ranked = sorted((-worth, SEARCHED_KINDS.index(kind), name) for (kind, name), worth in worths.items() if worth)
     found = [texts[SEARCHED_KINDS[kind], name][0] for _, kind, name in ranked]
     result = [
         {"kind": r.spec.kind, "name": r.full_name, "title": r.spec.title, "unit": _record_unit(r), **record_origin(r)}
         for r in found
     ]
-    return found, result, "" if found else _no_match_text(search_words, [said for _, said in texts.values()])
+    return found, result, "" if found else _no_match_text(search_words, [searched for _, searched in texts.values()])
 
 
 def propose_questions(question: str) -> list[str]:
@@ -155,7 +155,7 @@ def _model_line(name: str) -> str:
 
 
 def _question_lines(record: Record, name: str) -> list[tuple[str, str]]:
-    """Return the line that asks each question of a scenario, and its title; what one line cannot ask is run."""
+    """Return the line that asks each question of a scenario, and its title; one that no line can ask is run."""
     whole = f"forecast run {name}"
     try:
         raw = read_scenario(Path(record.spec.path))  # type: ignore[attr-defined]
@@ -184,7 +184,7 @@ def _question_lines(record: Record, name: str) -> list[tuple[str, str]]:
 
 
 def _search_texts(record: Record) -> tuple[str, str, str]:
-    """Return what is searched of a record: its name, its title, and all the rest."""
+    """Return the texts of a record that are searched: its name, its title, and all the rest."""
     spec = record.spec
     rest = [spec.kind, spec.reference, *_other_texts(record)]
     return record.full_name.casefold(), spec.title.casefold(), "\n".join(filter(None, rest)).casefold()
@@ -236,12 +236,12 @@ def _question_texts(spec: ScenarioSpec) -> Iterator[str]:
         yield from (str(label) for label in labels.values())
 
 
-def _worth(words: Iterable[str], said: tuple[str, str, str]) -> float:
+def _worth(words: Iterable[str], texts: tuple[str, str, str]) -> float:
     """Return how well a record matches: 0 unless every word stands somewhere in it."""
     worth = 0.0
     for word in words:
         here = 0.0
-        for text, weight in zip(said, (NAME_SCORE, TITLE_SCORE, OTHER_SCORE), strict=True):
+        for text, weight in zip(texts, (NAME_SCORE, TITLE_SCORE, OTHER_SCORE), strict=True):
             if word in text:
                 here = weight * (1.0 if _has_whole_word(word, text) else 0.5)
                 break
@@ -268,12 +268,16 @@ def shortest_name(row: dict[str, Any]) -> str:
 
 def _no_match_text(words: list[str], texts: list[tuple[str, str, str]]) -> str:
     """Say that nothing matches, and which word stands nowhere, with the nearest that does."""
-    absent = next((word for word in words if not any(word in text for said in texts for text in said)), None)
+    absent = next(
+        (word for word in words if not any(word in text for record_texts in texts for text in record_texts)), None
+    )
     query = printable(" ".join(words), 80)
     if absent is None:
         return f"Nothing matches all of '{query}': try fewer words."
-    known = {each for said in texts for text in said[:2] for each in _WORD_PATTERN.findall(text)}
-    hint = nearest(absent, sorted(known))
+    words_of_names = {
+        each for record_texts in texts for text in record_texts[:2] for each in _WORD_PATTERN.findall(text)
+    }
+    hint = nearest(absent, sorted(words_of_names))
     meant = f"; did you mean '{hint}'?" if hint else "."
     return textwrap.shorten(f"Nothing mentions '{printable(absent, 40)}'{meant}", 200)
 
@@ -323,7 +327,7 @@ def _bound(value: float | None, source: str, unit: str) -> str:
 
 
 def describe_quantity(record: Record) -> dict[str, Any]:
-    """Return what a quantity of the world is, as plain data."""
+    """Return a quantity of the world as plain data."""
     spec = _spec(record)
     return {
         "definition": spec.definition,
@@ -341,5 +345,5 @@ def describe_quantity(record: Record) -> dict[str, Any]:
     }
 
 
-#: What a list of quantities shows beside their names and titles.
+#: The columns that a list of quantities shows beside their names and titles.
 QUANTITY_COLUMNS: dict[str, Callable[[Record], Any]] = {"unit": lambda r: _spec(r).unit, "forecast": _forecast}

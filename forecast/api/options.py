@@ -13,7 +13,7 @@ __all__ = [
     "RunOptions", "check_keywords",
 ]  # fmt: skip
 
-#: What a run takes beside its scenario; its time grid; and what is stated of a scenario as a whole, as in TOML.
+#: The options of a run beside its scenario; its time grid; and what is stated of a scenario as a whole, as in TOML.
 RUN_KEYS = ("draws", "seed", "with_", "as_of", "data", "workers", "progress")
 GRID_KEYS = ("until", "start", "step")
 SCENARIO_KEYS = ("title", *GRID_KEYS, "choices", "correlations", "update", "what_if")

@@ -1,4 +1,4 @@
-"""Claims of others and forecasts of one's own, judged by what is computed and by what happened."""
+"""Claims of others and forecasts of one's own, judged by computation and by outcome."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _all(registry: Registry) -> list[Record]:
 
 
 def _meant(registry: Registry, name: str) -> list[Record] | tuple[Record]:
-    """Return the claims of one statement as a list, where that is what the name is of, or one claim by itself."""
+    """Return the claims of one statement as a list, where the name is of a statement, or one claim by itself."""
     of: dict[str, list[Record]] = {}
     for record in _all(registry):
         if alias := getattr(record.spec, "alias", ""):
@@ -149,7 +149,7 @@ def resolve(
     outcome : str, optional
         What happened: a value, a date, or ``"never"`` for not by `on`.
     on : str, optional
-        When that was known; without an outcome, what is due by then is marked. A date, or ``"today"``.
+        When that was known; without an outcome, forecasts due by then are marked. A date, or ``"today"``.
     source : str
         Where it was read, if not in the source that the forecast names.
     expect : iterable of str
@@ -157,7 +157,7 @@ def resolve(
     statement : bool
         It is the outcome of all forecasts of the same source and threshold.
     tables : bool
-        Also what the tables show of what is open, up to `on`.
+        Also look up the open ones in the tables, up to `on`.
 
     Returns
     -------

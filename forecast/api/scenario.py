@@ -69,7 +69,7 @@ class Scenario(records.Scenario):
         Parameters
         ----------
         settings : mapping, optional
-            What is no word of Python, or a quantity itself: ``{scenario.brain: 1e16}``.
+            A name that is no word of Python, or a quantity itself: ``{scenario.brain: 1e16}``.
         add : mapping, optional
             New quantities, or records as a file has them, by name.
         **values

@@ -1,4 +1,4 @@
-"""From money to a training run: what is given settles what is left open, by a scenario of devices and a law of loss."""
+"""From money to a training run: constraints settle the open options, by a scenario of devices and a law of loss."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["Plan", "PlannedRun", "plan"]
 
 Array = NDArray[np.float64]
 
-#: What may be given, with its unit in a plan; the first five say how much is trained, the others how fast.
+#: The options and their units in a plan; the first five say how much is trained, the others how fast.
 GIVEN_UNITS = {
     "budget": "USD", "compute": "FLOP", "loss": "nat/token", "size": "param", "tokens": "token",
     "days": "day", "cards": "", "power": "MW",
@@ -98,12 +98,12 @@ class Plan(Answer):
     Parameters
     ----------
     constraints : mapping of str to float
-        What was given, in the units of a plan.
+        The options that were given, in the units of a plan.
     plans : tuple of PlannedRun
     binds : str
-        What of that which was given decides.
+        The given option that decides.
     notes : tuple of str
-        What a reader must know: a free choice, memory that does not do.
+        Notes for the reader: a free choice, memory that does not do.
     """
 
     constraints: Mapping[str, float]
@@ -116,7 +116,7 @@ class Plan(Answer):
         """The plan in one plain sentence."""
         first = self.plans[0]
 
-        def said(name: str, unit: str) -> str:
+        def median_of(name: str, unit: str) -> str:
             return _cell(*first.interval(name), unit).replace("(", "(90 %: ")
 
         chances = [
@@ -125,12 +125,12 @@ class Plan(Answer):
             if chance is not None
         ]
         trained = f"{_counted(first.interval('size')[1])} parameters on {_counted(first.interval('tokens')[1])} tokens"
-        known = math.isfinite(first.interval("cost")[1])
-        cost = f" for {said('cost', 'USD')}" if known else ", and what renting costs is not known"
+        is_priced = math.isfinite(first.interval("cost")[1])
+        cost = f" for {median_of('cost', 'USD')}" if is_priced else ", and what renting costs is not known"
         return (
-            f"{first.cards:,} {'rented ' if known else ''}{self.called(first.device)} train {trained} "
-            f"({amount(first.interval('work')[1], 'FLOP')}) to a loss of {said('loss', 'nat/token')} in "
-            f"{said('duration', 'day')}{cost}{': ' + ' and '.join(chances) if chances else ''}."
+            f"{first.cards:,} {'rented ' if is_priced else ''}{self.called(first.device)} train {trained} "
+            f"({amount(first.interval('work')[1], 'FLOP')}) to a loss of {median_of('loss', 'nat/token')} in "
+            f"{median_of('duration', 'day')}{cost}{': ' + ' and '.join(chances) if chances else ''}."
         )
 
     def called(self, device: str) -> str:
@@ -189,11 +189,11 @@ def plan(
     draws: int = 2048,
     seed: int = 0,
 ) -> Plan:
-    """Plan a training run: what is given settles what is left open.
+    """Plan a training run: the options that are given settle those left open.
 
     One of the first five says how much is trained, one of the others how fast; each may be a number in its unit or a
     text with one. Where nothing says how fast, a run takes 90 days. `cards` and `days` together say how much, too.
-    What is given besides is held against the plan: how likely is it to cost or last more?
+    A further option is held against the plan: how likely is it to cost or last more?
 
     Parameters
     ----------
@@ -231,7 +231,7 @@ def plan(
     >>> plan.plans[0].name, round(plan.plans[0].over_budget, 1), plan.binds
     ('cheapest', 0.2, 'budget')
     """
-    stated = {"budget": budget, "compute": compute, "loss": loss, "size": size, "tokens": tokens, "days": days,
+    options_by_name = {"budget": budget, "compute": compute, "loss": loss, "size": size, "tokens": tokens, "days": days,
               "cards": cards, "power": power}  # fmt: skip
     if not 0 < risk < 1:
         raise UsageError(f"plan: risk: expected a share between 0 and 1, got {risk:g}")
@@ -245,15 +245,15 @@ def plan(
         base = Scenario.from_dict(
             {"extends": base.name, "choices": {"device": {"values": values, "kind": "definition"}}}
         )
-    given = {name: _number(name, value) for name, value in stated.items() if value is not None}
+    constraints = {name: _number(name, value) for name, value in options_by_name.items() if value is not None}
     if by is not None:
-        given["days"] = min(given.get("days", math.inf), _days_until(by, base))
-    if not any(name in given for name in _HOW_MUCH) and not {"cards", "days"} <= set(given):
+        constraints["days"] = min(constraints.get("days", math.inf), _days_until(by, base))
+    if not any(name in constraints for name in _HOW_MUCH) and not {"cards", "days"} <= set(constraints):
         raise UsageError(
             "plan: two things are open: say how much (--budget, --compute, --loss, --size or --tokens), or how fast "
             "with both --cards and --days"
         )
-    planner = _Planner(base, given, device, risk, dict(with_ or {}), {"draws": draws, "seed": seed})
+    planner = _Planner(base, constraints, device, risk, dict(with_ or {}), {"draws": draws, "seed": seed})
     planner.device, work, n_cards, binds = planner.solve()
     work = float(f"{work:.4g}")  # nobody plans to more digits, and they stand in its sentence
     if n_cards > _MAX_CARDS:
@@ -266,7 +266,7 @@ def plan(
     settings = {**planner.settings, "work": f"{work:g} FLOP", "chips": cards_, "size": f"{size_:.4g} param"}
     plans = tuple(planner.plans(cards_, work, size_))
     notes = []
-    if not any(name in given for name in _HOW_FAST):
+    if not any(name in constraints for name in _HOW_FAST):
         notes.append(
             f"how fast was left open: {DEFAULT_DAYS:g} days are a free choice (--days, --by, --cards, --power)"
         )
@@ -277,12 +277,12 @@ def plan(
         )
     options = {"with_": settings, "draws": draws, "seed": seed}
     question = base.opens or next(iter(base.rankings))
-    made = Plan.to(
-        question={}, options=options, base=base, name=question, cache=planner.cache, constraints=given, plans=plans,
-        binds=binds, notes=tuple(notes),
+    result = Plan.to(
+        question={}, options=options, base=base, name=question, cache=planner.cache, constraints=constraints,
+        plans=plans, binds=binds, notes=tuple(notes),
     )  # fmt: skip
-    assert isinstance(made, Plan)
-    return made
+    assert isinstance(result, Plan)
+    return result
 
 
 def _planning_scenario() -> str:
@@ -294,7 +294,7 @@ def _planning_scenario() -> str:
 
 
 def _number(name: str, value: float | str) -> float:
-    """Return what was given, in its unit."""
+    """Return an option in its unit."""
     unit, where = GIVEN_UNITS[name], f"plan: {name}"
     expected = f"{where}: expected a number{f' of {unit}' if unit else ''}, got '{printable(value, 40)}'"
     measured = parse_measured(value) if isinstance(value, str) else None
@@ -332,10 +332,10 @@ class _Planner:
     """What the scenario says of each device at some number of cards, and the search for what is open."""
 
     def __init__(
-        self, base: Scenario, given: Mapping[str, float], device: str, risk: float, settings: dict[str, Any],
+        self, base: Scenario, constraints: Mapping[str, float], device: str, risk: float, settings: dict[str, Any],
         options: Mapping[str, int],
     ) -> None:  # fmt: skip
-        self.base, self.given, self.risk, self.settings, self.options = base, given, risk, settings, options
+        self.base, self.constraints, self.risk, self.settings, self.options = base, constraints, risk, settings, options
         self.cache = RunCache(SHARED_BYTES)
         kind = base.quantities["loss"]
         assert isinstance(kind, LawRef)
@@ -343,15 +343,15 @@ class _Planner:
 
         name, _, published = str(kind.law).partition("@")
         self.fit = law(name).published(published)
-        known = base.choices["device"].values
-        if device and device not in known:
-            raise UnknownNameError("device", device, (*known, *base.choices["device"].left_out), where="plan")
+        devices = base.choices["device"].values
+        if device and device not in devices:
+            raise UnknownNameError("device", device, (*devices, *base.choices["device"].left_out), where="plan")
         self.device = device
 
     def worlds(self, cards: float, work: float, **settings: object) -> dict[str, dict[str, Array]]:
         """Return the quantities of a run on so many cards, by device: work is what they follow."""
-        given = {**self.settings, "chips": cards, "work": f"{work!r} FLOP", **settings}
-        run = run_scenario(self.base, with_=given, keep=self.options["draws"], cache=self.cache, **self.options)
+        settings = {**self.settings, "chips": cards, "work": f"{work!r} FLOP", **settings}
+        run = run_scenario(self.base, with_=settings, keep=self.options["draws"], cache=self.cache, **self.options)
         devices = run.choices["device"].values
         out: dict[str, dict[str, Array]] = {name: {} for name in devices}
         for name, _, unit in _lines(run.worlds):
@@ -359,29 +359,33 @@ class _Planner:
             values = array.isel(time=-1) if "time" in array.dims else array
             for each in devices:
                 own = values.sel(device=each) if "device" in values.dims else values
-                told = units.convert(np.asarray(own.values), array.attrs["units"], unit, where=name)
-                out[each][name] = np.atleast_1d(told)
+                converted = units.convert(np.asarray(own.values), array.attrs["units"], unit, where=name)
+                out[each][name] = np.atleast_1d(converted)
         return out
 
     def solve(self) -> tuple[str, float, float, str]:
         """Return the device, the work, the number of cards, and what decides: most work, or least cost for the same."""
-        known = (self.device,) if self.device else self.base.choices["device"].values
-        return max(map(self._solve, known), key=lambda found: (found[1], -found[-1]))[:-1]
+        devices = (self.device,) if self.device else self.base.choices["device"].values
+        return max(map(self._solve, devices), key=lambda found: (found[1], -found[-1]))[:-1]
 
     def _solve(self, device: str) -> tuple[str, float, float, str, float]:
         """Return the same of one device, and what it costs."""
-        given, cards, work = self.given, self.given.get("cards", _FIRST_CARDS), self._wanted() or _FIRST_WORK
+        constraints, cards, work = (
+            self.constraints,
+            self.constraints.get("cards", _FIRST_CARDS),
+            self._wanted() or _FIRST_WORK,
+        )
         for _ in range(_MAX_ROUNDS):
             size = self.best_size(work)
             each = self.worlds(cards, work, size=f"{size!r} param", device=device)[device]
             unit_cost, unit_days = (self._at_risk(each[name] / work) for name in ("cost", "duration"))
             before, (work, binds) = work, self._work(unit_cost, unit_days)
             wanted = cards
-            if "cards" not in given:
+            if "cards" not in constraints:
                 # what takes so long on so many: links cost more on more of them, which is why this is repeated
-                wanted = cards * work * unit_days / given.get("days", DEFAULT_DAYS)
-                if "power" in given and "days" not in given:
-                    wanted = cards * given["power"] / float(np.median(each["site_power"]))
+                wanted = cards * work * unit_days / constraints.get("days", DEFAULT_DAYS)
+                if "power" in constraints and "days" not in constraints:
+                    wanted = cards * constraints["power"] / float(np.median(each["site_power"]))
             wanted = max(wanted, 1.0)
             if max(abs(wanted / cards - 1), abs(work / before - 1)) < _SAME:
                 return device, work, wanted, binds, unit_cost
@@ -393,15 +397,15 @@ class _Planner:
 
     def _work(self, unit_cost: float, unit_days: float) -> tuple[float, str]:
         """Return the work that is wanted or allowed, and what decides."""
-        given = self.given
+        constraints = self.constraints
         wanted = self._wanted()
         if wanted is not None:
-            return wanted, next(name for name in ("compute", "loss", "size", "tokens") if name in given)
-        if "budget" in given and not math.isfinite(unit_cost):
+            return wanted, next(name for name in ("compute", "loss", "size", "tokens") if name in constraints)
+        if "budget" in constraints and not math.isfinite(unit_cost):
             raise UsageError(f"plan: budget: no rent of {self.device} is known; state one: --set rent='2 USD/hour'")
-        allowed = {"budget": given["budget"] / unit_cost} if "budget" in given else {}
-        if {"cards", "days"} <= set(given):
-            allowed["days"] = given["days"] / unit_days
+        allowed = {"budget": constraints["budget"] / unit_cost} if "budget" in constraints else {}
+        if {"cards", "days"} <= set(constraints):
+            allowed["days"] = constraints["days"] / unit_days
         binds = min(allowed, key=lambda name: allowed[name])
         return allowed[binds], binds
 
@@ -414,22 +418,22 @@ class _Planner:
 
     def _wanted(self) -> float | None:
         """Return the work that what is wanted takes; None where nothing is."""
-        given = self.given
-        if "compute" in given:
-            return given["compute"]
-        if "size" in given and "tokens" in given:
-            return 6 * given["size"] * given["tokens"]
-        fixed = next((name for name in ("size", "tokens") if name in given), "")
-        if "loss" in given:
+        constraints = self.constraints
+        if "compute" in constraints:
+            return constraints["compute"]
+        if "size" in constraints and "tokens" in constraints:
+            return 6 * constraints["size"] * constraints["tokens"]
+        fixed = next((name for name in ("size", "tokens") if name in constraints), "")
+        if "loss" in constraints:
             if not fixed:
-                return self._inverted(given["loss"], "compute")
+                return self._inverted(constraints["loss"], "compute")
             own, other = ("N", "D") if fixed == "size" else ("D", "N")
-            return 6 * given[fixed] * self._inverted(given["loss"], other, **{own: given[fixed]})
-        if not fixed or "budget" in given or {"cards", "days"} <= set(given):
+            return 6 * constraints[fixed] * self._inverted(constraints["loss"], other, **{own: constraints[fixed]})
+        if not fixed or "budget" in constraints or {"cards", "days"} <= set(constraints):
             return None
         compute, sizes = np.log(self._compute_per_size)
         along = sizes if fixed == "size" else compute - sizes - math.log(6)
-        return float(np.exp(np.interp(math.log(given[fixed]), along, compute)))
+        return float(np.exp(np.interp(math.log(constraints[fixed]), along, compute)))
 
     def _inverted(self, loss: float, of: str, **variables: Any) -> float:
         found = self.fit.invert(y=loss, solve_for=of, draws=_LEAST_DRAWS, **variables)
@@ -440,21 +444,21 @@ class _Planner:
 
     def best_size(self, work: float) -> float:
         """Return the size of the model: that which is given or follows, else the one that the law says is best."""
-        if "size" in self.given:
-            return self.given["size"]
-        if "tokens" in self.given:
-            return work / (6 * self.given["tokens"])
+        if "size" in self.constraints:
+            return self.constraints["size"]
+        if "tokens" in self.constraints:
+            return work / (6 * self.constraints["tokens"])
         return float(self.fit.allocate(work, draws=_LEAST_DRAWS)["N"])
 
     def plans(self, cards: int, work: float, size: float) -> Iterator[PlannedRun]:
         """Yield the cheapest run, the fastest where that is another, and one of a smaller model of the same loss."""
         per = self.worlds(cards, work, size=f"{size!r} param")
-        made = partial(self._planned, cards)
+        planned = partial(self._planned, cards)
         own = self.device
-        yield made("cheapest" if self._wanted() or "budget" in self.given else "most compute", own, per[own])
+        yield planned("cheapest" if self._wanted() or "budget" in self.constraints else "most compute", own, per[own])
         if (fastest := min(per, key=lambda name: float(np.median(per[name]["duration"])))) != own:
-            yield made("fastest", fastest, per[fastest])
-        if self.given.keys() & {"size", "tokens"}:
+            yield planned("fastest", fastest, per[fastest])
+        if self.constraints.keys() & {"size", "tokens"}:
             return
         # both at the fitted parameters: in a draw of them the best size is another
         smaller = float(f"{size / _SMALLER:.4g}")
@@ -462,10 +466,10 @@ class _Planner:
         tokens = float(self.fit.invert(y=loss, solve_for="D", N=smaller, draws=_LEAST_DRAWS)["D"])
         if math.isfinite(tokens) and tokens > 0:
             more = self.worlds(cards, 6 * smaller * tokens, size=f"{smaller!r} param")
-            yield made("smaller model", own, more[own])
+            yield planned("smaller model", own, more[own])
 
     def _planned(self, cards: int, name: str, device: str, draws: Mapping[str, Array]) -> PlannedRun:
-        budget, days = self.given.get("budget"), self.given.get("days")
+        budget, days = self.constraints.get("budget"), self.constraints.get("days")
         costs = [each for each in ("cost", *dict(COSTS)) if each in draws and np.isfinite(draws[each]).all()]
         over = {} if budget is None else {n: float(np.mean(draws[n] > budget * (1 + 1e-9))) for n in costs}
         return PlannedRun(
@@ -479,7 +483,7 @@ def _lines(names: Container[Hashable]) -> Iterator[tuple[str, str, str]]:
     for name, label, unit in LINES:
         yield name, label, unit
         if name == "cost":
-            yield from ((own, said, unit) for own, said in COSTS if own in names)
+            yield from ((own, label, unit) for own, label in COSTS if own in names)
 
 
 def _counted(number: float) -> str:
@@ -497,5 +501,5 @@ def _cell(low: float, middle: float, high: float, unit: str) -> str:
         return "not known"
     if unit == "nat/token":
         return f"{middle:.3g} ({low:.3g} to {high:.3g})" if low < high else f"{middle:.3g}"
-    said = amount(middle, unit)
-    return said if low == high else f"{said} ({' to '.join(amount_range(low, high, unit, middle))})"
+    text = amount(middle, unit)
+    return text if low == high else f"{text} ({' to '.join(amount_range(low, high, unit, middle))})"

@@ -29,7 +29,7 @@ FILTERS = frozenset({1, 2, 3})
 #: Loading holds a variable's values and, for a moment, a copy of them.
 BYTES_FACTOR = 2
 #: netCDF's own attributes, of dimensions; their types are HDF5's and they are never read as values.
-NETCDF_ATTRIBUTES = frozenset({"DIMENSION_LIST", "REFERENCE_LIST"})
+_POINTER_ATTRIBUTES = frozenset({"DIMENSION_LIST", "REFERENCE_LIST"})
 #: How a netCDF dimension that has no variable is marked; nothing is stored of it.
 BARE_DIMENSION = b"This is a netCDF dimension but not a netCDF variable"
 
@@ -174,7 +174,7 @@ class _StructureCheck:
             at = f"{name}@{key}"
             size = math.prod(attribute.shape) * attribute.get_type().get_size()
             self.count(at, size * BYTES_FACTOR)
-            if key in NETCDF_ATTRIBUTES:
+            if key in _POINTER_ATTRIBUTES:
                 continue
             if not self.is_text(attribute, at):
                 continue

@@ -24,7 +24,7 @@ _MARKS = {
     "\u202f": "blanks",
     "\u2009": "blanks",
 }
-_CURRENCIES = {"$": "USD", "US$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY"}
+_CURRENCY_SIGNS = {"$": "USD", "US$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY"}
 #: Codes of ISO 4217 that may stand before an amount: other capitals before a number are a name ("RTX 4090").
 _CODES = "USD|EUR|GBP|JPY|CNY|RMB|CHF|CAD|AUD|NZD|INR|KRW|TWD|HKD|SGD|SEK|NOK|DKK|PLN|CZK|ILS|BRL|MXN|ZAR|TRY|RUB"
 #: Currencies of countries that separate thousands by a comma.
@@ -91,7 +91,7 @@ def _take_apart(text: str) -> _Parts | None:
         power, tail = _MULTIPLIERS.get(word, _MULTIPLIERS.get(word.lower(), 0)), rest.strip()
     elif match["money"] and tail[:1] in _MULTIPLIERS and len(tail) == 1:
         power, tail = _MULTIPLIERS[tail], ""
-    money, tail = _CURRENCIES.get(match["money"] or "", match["money"] or ""), _CURRENCIES.get(tail, tail)
+    money, tail = _CURRENCY_SIGNS.get(match["money"] or "", match["money"] or ""), _CURRENCY_SIGNS.get(tail, tail)
     tail = re.sub(r"^per ", "/", tail)
     unit = (
         f"{money}{tail}" if money and tail.startswith("/") else f"{money} {tail}" if money and tail else money or tail
@@ -228,7 +228,7 @@ def _in_one_unit(
     if set(counts) == {unit}:
         return values, unit, ()
     bare = counts.pop("", 0)
-    if bare and unit not in _CURRENCIES.values() and (2 * bare > len(names) or unit == "%" or not is_unit(unit)):
+    if bare and unit not in _CURRENCY_SIGNS.values() and (2 * bare > len(names) or unit == "%" or not is_unit(unit)):
         i = next(i for i, name in enumerate(names) if bool(name) == (2 * bare > len(names)))
         expected = "expected a number without a unit" if names[i] else f"expected a number in {printable(unit, 40)}"
         raise DataError(f"{at(i)}: '{printable(texts[i], 60)}': {expected}, as the other cells are")
