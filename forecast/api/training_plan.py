@@ -21,7 +21,7 @@ from forecast.contract.registry import get_registry
 from forecast.errors import UnitError, UnknownNameError, UsageError, printable
 from forecast.planning.allocate import best_splits, price_of
 from forecast.projection.paths.run_cache import SHARED_BYTES, RunCache
-from forecast.report.words.number_text import amount, amount_range, percent
+from forecast.report.words.number_text import amount, amount_range, format_number, percent, scale_of
 from forecast.scenarios.kinds.law_ref import LawRef
 from forecast.scenarios.settings.setting_values import parse_measured, parse_set_number
 
@@ -38,14 +38,14 @@ _HOW_MUCH, _HOW_FAST = tuple(GIVEN_UNITS)[:5], tuple(GIVEN_UNITS)[5:]
 #: A plan's lines: quantity of the scenario, what it is called, its unit.
 LINES = (
     ("work", "compute", "FLOP"), ("size", "parameters", "param"), ("tokens", "tokens", "token"),
-    ("loss", "loss, nat/token", "nat/token"), ("duration", "duration", "day"), ("cost", "cost, rented", "USD"),
-    ("energy", "electricity", "MWh"), ("carbon", "carbon dioxide", "Mg"), ("site_power", "power", "MW"),
+    ("loss", "loss", "nat/token"), ("duration", "duration", "day"), ("cost", "rent", "USD"),
+    ("energy", "electricity", "MWh"), ("carbon", "CO2", "Mg"), ("site_power", "power", "MW"),
     ("filled", "memory filled", ""),
 )  # fmt: skip
 #: Costs by who owns the devices, which a scenario need not have; an amount that no table gives is not known.
 COSTS = (
-    ("cost_specialised", "- from a specialised cloud"), ("cost_marketplace", "- from a marketplace"),
-    ("cost_hyperscaler", "- from a large cloud"), ("cost_owned", "cost, owned"),
+    ("cost_specialised", "- specialised"), ("cost_marketplace", "- marketplace"),
+    ("cost_hyperscaler", "- large cloud"), ("cost_owned", "own"),
 )  # fmt: skip
 #: Where nothing says how fast.
 DEFAULT_DAYS = 90.0
@@ -117,7 +117,7 @@ class Plan(Answer):
         first = self.plans[0]
 
         def median_of(name: str, unit: str) -> str:
-            return _cell(*first.interval(name), unit).replace("(", "(90 %: ")
+            return _with_interval(*first.interval(name), unit)
 
         chances = [
             f"{percent(chance)} likely {what}"
@@ -138,18 +138,28 @@ class Plan(Answer):
         return str(self.run.labels.get(device, device))
 
     def rows(self, level: float = DEFAULT_LEVEL) -> Iterator[list[str]]:
-        """Yield the lines of the plans side by side: what it is, and its median and interval in each."""
+        """Yield the lines of the plans side by side: a label with the unit, and the median and interval in each.
+
+        One screen: the power and the share of the memory, where nothing asks for them, are in `to_record` alone, as is
+        how likely every owner's cost is over the budget.
+        """
         yield ["device", *(self.called(each.device) for each in self.plans)]
         yield ["cards", *(f"{each.cards:,}" for each in self.plans)]
         for name, label, unit in _lines(self.plans[0].draws):
-            yield [label, *(_cell(*each.interval(name, level), unit) for each in self.plans)]
-        for name, label in (("cost", "chance to cost more"), *COSTS):
-            chances = [each.over.get(name) for each in self.plans]
+            if name == "filled" or (name == "site_power" and "power" not in self.constraints):
+                continue
+            every = [each.interval(name, level) for each in self.plans]
+            if not label.startswith("-"):  # a part of the row above, in its unit
+                factor, named = scale_of([middle for _, middle, _ in every], unit)
+            if unit == "Mg":
+                factor, named = (1e3, "kt") if every[0][1] >= 1e3 else (1.0, "t")
+            shown = named if unit not in ("param", "token") and not label.startswith("-") else ""
+            yield [", ".join(filter(None, (label, shown))), *(_cell(each, unit, factor) for each in every)]
+        for label, chances in (
+            ("over budget", [each.over_budget for each in self.plans]), ("late", [each.late for each in self.plans]),
+        ):  # fmt: skip
             if any(chance is not None for chance in chances):
-                label = label.replace("cost, owned", "- owned")
                 yield [label, *("not known" if chance is None else percent(chance) for chance in chances)]
-        if self.plans[0].late is not None:
-            yield ["chance to take longer", *(percent(each.late or 0.0) for each in self.plans)]
 
     def to_record(self, level: float = DEFAULT_LEVEL) -> dict[str, Any]:
         """Return it as plain data, with exact numbers."""
@@ -494,12 +504,20 @@ def _counted(number: float) -> str:
     return f"{number:,.0f}"
 
 
-def _cell(low: float, middle: float, high: float, unit: str) -> str:
+def _cell(interval: tuple[float, float, float], unit: str, factor: float) -> str:
+    """Say a median and the ends of its interval in a unit that is `factor` times larger."""
     if unit in ("param", "token"):
-        return _counted(middle)
-    if not math.isfinite(middle):
+        return _counted(interval[1])
+    if not math.isfinite(interval[1]):
         return "not known"
+    digits = 3 if unit == "nat/token" else None
+    low, middle, high = (format_number(each / factor, digits) for each in interval)
+    return middle if low == high else f"{middle} ({low} to {high})"
+
+
+def _with_interval(low: float, middle: float, high: float, unit: str) -> str:
+    """Say a median with its unit and its 90 % interval."""
     if unit == "nat/token":
-        return f"{middle:.3g} ({low:.3g} to {high:.3g})" if low < high else f"{middle:.3g}"
+        return f"{middle:.3g} (90 %: {low:.3g} to {high:.3g})" if low < high else f"{middle:.3g}"
     text = amount(middle, unit)
-    return text if low == high else f"{text} ({' to '.join(amount_range(low, high, unit, middle))})"
+    return text if low == high else f"{text} (90 %: {' to '.join(amount_range(low, high, unit, middle))})"
