@@ -34,11 +34,11 @@ def test_there_are_five_questions_with_one_command_each():
 
 @pytest.mark.slow
 def test_when_a_gpu_gives_a_rate_for_a_price(tmp_path):
-    said = " ".join(answer("1 PFLOP/s per 1,000 dollars", tmp_path).split())
+    said = " ".join(answer("give 10 PFLOP/s for a kilowatt", tmp_path).split())
     when = r"by 20\d\d in the median forecast \(90 %: "
-    assert re.match(rf"GPUs for 1,000 USD give 1 PFLOP/s \(FP32\) {when}", said)
-    assert "GPUs for 1 kW" in said
-    assert "one GPU " in said
+    assert re.match(rf"GPUs that draw 1 kW give 10 PFLOP/s \(16 bits\) {when}", said)
+    assert "GPUs for 1,000 USD" in said
+    assert "one GPU, " in said
 
 
 def test_what_loss_a_larger_model_reaches(tmp_path):

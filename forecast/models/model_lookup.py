@@ -211,7 +211,7 @@ def title_of(model: Model) -> str:
     Examples
     --------
     >>> title_of(model("hardware/hpcg@exponential"))
-    ''
+    'best HPCG result of each TOP500 list'
     """
     try:
         title = find_model(model.name).spec.title if "/" in model.name else ""

@@ -150,7 +150,7 @@ def test_quantities_find_and_plan(agent):
     every, one, found, plan = map(told, agent(*asked, ("plan", {"budget": "20M USD", "days": 90, "draws": 64})))
     assert one["name"] in [row["name"] for row in every["quantities"]]
     assert one["unit"] == "FLOP"
-    assert len(found["found"]) == 20
+    assert len(found["found"]) == min(20, len(forecast.find("gpu price")))
     expected = forecast.plan(budget="20M USD", days=90, draws=64)
     assert plan["sentence"] == expected.sentence
     assert numbers(plan["plans"]) == pytest.approx(numbers(expected.to_record()["plans"]), rel=1e-12)
