@@ -207,6 +207,7 @@ class _Prices:
     prices: Array
     own: _Quotes
     own_prices: Array
+    sources: NDArray[np.str_]
     _markets: dict[tuple[str, float], Market] = field(default_factory=dict, repr=False)
 
     def market(self, name: str, before: float) -> Market:
@@ -225,6 +226,19 @@ class _Prices:
             return None
         day = self.own.time[its].max()
         return float(day), float(np.median(self.own_prices[its & (self.own.time == day)]))
+
+    def told(self, device: str, before: float) -> str:
+        """Say how many quotes of a device there are before a date, and the newest with its source, or one's own."""
+        mine = self.own_quote(device, 1.0, before) or self.own_quote(device, 0.0, before)
+        if mine is not None:
+            return f"your own quote of {_day(mine[0])} carried forward"
+        its = np.flatnonzero((self.quotes.device == device) & (self.quotes.time < before))
+        last = its[np.argmax(self.quotes.time[its])]
+        used, count = "used" if self.quotes.used[last] else "new", f"{len(its)} quote{'s' * (len(its) > 1)}"
+        return (
+            f"{count} carried forward, the newest {self.prices[last]:,.0f} USD {used} on "
+            f"{_day(self.quotes.time[last])} ({self.sources[last]})"
+        )
 
     def find(self, device: str) -> _Device:
         """Return a device by its name, or raise with the nearest one."""
@@ -260,10 +274,11 @@ def _read_prices(own: Columns, others: Columns, devices: Columns, beside: Sequen
         columns = table["device"], decimal_year(table["date"]), table.numeric(price), *(table[each] for each in texts)
         return (row for row in zip(*columns, strict=True) if np.isfinite(row[2]))
 
-    rows = [each for each in quotes(own, "price", "condition", "channel", "quote") if each[4] != "launch"]
+    rows = [each for each in quotes(own, "price", "condition", "channel", "source", "quote") if each[4] != "launch"]
     rows += [
-        (*each, "") for each in quotes(others, "purchase", "scope", "kind") if each[3] == "board" and each[4] in _BOUGHT
-    ]
+        (*each, "") for each in quotes(others, "purchase", "scope", "kind", "source")
+        if each[3] == "board" and each[4] in _BOUGHT
+    ]  # fmt: skip
     for name, time, *_ in rows:
         if name not in names:
             raise UnknownNameError("device", str(name), names, where=f"{PRICES_TABLE}: a quote")
@@ -274,7 +289,7 @@ def _read_prices(own: Columns, others: Columns, devices: Columns, beside: Sequen
     first = {str(name): float(time) for name, time, *_ in sorted(rows, key=lambda each: -each[1])}
     known = _devices(devices, first)
     rows = [each for each in rows if each[0] in known and each[1] - known[each[0]].released <= MAX_AGE_YEARS]
-    device, time, paid, condition, channel, called = (np.array(column) for column in zip(*rows, strict=True))
+    device, time, paid, condition, channel, source, called = (np.array(column) for column in zip(*rows, strict=True))
     for name, at, price in zip(device, time, paid, strict=True):
         usual = float(np.median(paid[(device == name) & (np.abs(time - at) <= QUOTED_YEARS)]))
         if known[name].market == "consumer" and abs(np.log(price / usual)) > np.log(MAX_APART):
@@ -285,7 +300,7 @@ def _read_prices(own: Columns, others: Columns, devices: Columns, beside: Sequen
     used, asked = (condition == "used").astype(float), ((channel == "list") & (condition != "board")).astype(float)
     line = np.array([known[each].terms(*about) for each, *about in zip(device, time, used, asked, strict=True)])
     everything, mine = _Quotes(line, time, device, used), np.isin(called, beside)
-    return _Prices(known, everything.kept(~mine), paid[~mine], everything.kept(mine), paid[mine])
+    return _Prices(known, everything.kept(~mine), paid[~mine], everything.kept(mine), paid[mine], source[~mine])
 
 
 def _day(time: float) -> str:
@@ -432,7 +447,9 @@ class _FittedPrice(FittedModel):
     def describe(self) -> Description:
         date = self.as_of or float(self.prices.quotes.time.max())
         price = _price(self.prices, self.model.device, date, self.as_of)
-        how = "an estimate from what it is: nobody quotes it" if price.estimated else "its quotes, carried forward"
+        how = "an estimate from what it is: nobody quotes it"
+        if not price.estimated:
+            how = self.prices.told(self.model.device, self.as_of or np.inf)
         return Description(
             summary=f"{price.price:,.0f} USD [90 %: {price.low:,.0f}, {price.high:,.0f}] in {date:.1f}, {how}",
             sources=self.model.sources,

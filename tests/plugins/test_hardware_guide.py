@@ -257,6 +257,16 @@ def test_what_a_market_does_is_one_draw_for_all_of_its_devices():
     assert abs(found[0, 3]) < 0.1  # of another market
 
 
+def test_every_price_that_is_quoted_names_the_quote_it_rests_on_and_its_source():
+    both = [tables.to_columns(f"datasets/{name}") for name in ("accelerator-prices", "compute-prices")]
+    sources = {str(source) for table in both for source in table["source"]}
+    for device, as_of in (("a10", None), ("h100-sxm5", None), ("geforce-rtx-4090", 2026.0), ("geforce-rtx-4090", None)):
+        told = forecast.model(f"hardware/device-price@{device}").fit(as_of=as_of).describe().summary
+        newest = re.search(r"the newest [\d,]+ USD (?:used|new) on (\d{4}-\d\d-\d\d) \((.*)\)$", told)
+        assert newest[2] in sources
+        assert (newest[1] < "2026-01") == (as_of is not None)
+
+
 def own_quotes(folder, rows):
     """Write purchases as rows of the table of prices."""
     header, *lines = rows.splitlines()
