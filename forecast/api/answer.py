@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -808,9 +809,11 @@ class Answer:
 
 
 def _single_question_scenario(scenario: Scenario, question: str) -> Scenario:
-    """Return a scenario that asks one of its questions, with those that it names."""
+    """Return a scenario that asks one of its questions, with those that it and its sentences name."""
     stated = scenario.stated["questions"]
-    names = [question, *(stated[question].get("first", ()))]
+    sentences = " ".join(map(str, scenario.stated.get("says", {}).get(question, {}).values()))
+    named = {slot.rpartition(" of ")[2] for slot in re.findall(r"{([^{}]*)}", sentences)}
+    names = [question, *(stated[question].get("first", ())), *(each for each in stated if each in named - {question})]
     if names == list(stated):
         return scenario
     return scenario.restated({**scenario.stated, "questions": {name: stated[name] for name in names}})

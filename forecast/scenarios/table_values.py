@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.budgets import check_time
+from forecast.base.dates import today
 from forecast.base.lazy import xr
 from forecast.errors import DataError, EmptyDataError, ForecastError, ScenarioError, UnknownNameError, printable
 from forecast.scenarios.kinds.table_value import ByChoice, TableValue
@@ -138,7 +140,8 @@ class Tables:
                 raise DataError(f"{at}.latest: column '{printable(cell.latest, 60)}' holds no dates")
             if cell.within is not None and self.start is not None:
                 years = tables.decimal_year(dates)
-                keep &= (years <= self.start) & (years >= self.start - cell.within)
+                known = (years <= self.start) | _own_rows(dataset, columns, dates, at)
+                keep &= known & (years >= self.start - cell.within)
                 if not keep.any():
                     return None
             keep &= dates == dates[keep].max()
@@ -174,6 +177,23 @@ class Tables:
         for column, texts in choice.where.items():
             keep &= np.any([self._mask(table, column, t, f"{self.where}: {key}") for t in texts], axis=0)
         return [v for v in dict.fromkeys(column_values[keep].tolist()) if v]
+
+
+def _own_rows(dataset: xr.Dataset, columns: Columns, dates: NDArray[Any], at: str) -> NDArray[np.bool_]:
+    """Return which rows a user set beside a table's own: they count though they are younger than the scenario's start.
+
+    Raises
+    ------
+    DataError
+        If one is of a day that has not come.
+    """
+    keys = json.loads(dataset.attrs.get("beside", "[]"))
+    if not keys:
+        return np.zeros(len(dates), dtype=bool)
+    own = np.isin(columns.column(str(next(iter(dataset.dims)))).astype(str), keys)
+    if (late := dates[own & (dates > np.datetime64(today(), "D"))]).size:
+        raise DataError(f"{at}: a row of your own is of {str(late.max())[:10]}, which has not come")
+    return own
 
 
 def _label(name: str) -> str:

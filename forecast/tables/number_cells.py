@@ -27,6 +27,7 @@ _MARKS = {
 _CURRENCY_SIGNS = {"$": "USD", "US$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY"}
 #: Codes of ISO 4217 that may stand before an amount: other capitals before a number are a name ("RTX 4090").
 _CODES = "USD|EUR|GBP|JPY|CNY|RMB|CHF|CAD|AUD|NZD|INR|KRW|TWD|HKD|SGD|SEK|NOK|DKK|PLN|CZK|ILS|BRL|MXN|ZAR|TRY|RUB"
+CURRENCIES = frozenset(_CODES.split("|"))
 #: Currencies of countries that separate thousands by a comma.
 _POINT_CURRENCIES = {"USD", "GBP"}
 _MULTIPLIERS = {

@@ -198,6 +198,7 @@ def test_what_waiting_buys_is_set_against_the_work_that_is_lost_meanwhile(capsys
     ("rows", "expected"),
     [
         ("device,date,condition,price_eur\ngeforce-rtx-4090,2026-09-20,used,2100", "price_eur'; did you mean 'price'"),
+        ("device,date,condition,price\ngeforce-rtx-4090,2026-09-20,used,2100 EUR", "amounts are in USD; convert them"),
         ("device,condition,price\ngeforce-rtx-4090,used,2100", "a quote of geforce-rtx-4090 has no date"),
         ("device,date,condition,price\ngeforce-rtx-4091,2026-09-20,used,2100", "did you mean 'geforce-rtx-4090'"),
         (
@@ -205,12 +206,25 @@ def test_what_waiting_buys_is_set_against_the_work_that_is_lost_meanwhile(capsys
             "of geforce-rtx-4090 of 9 USD is over 10 times off",
         ),
     ],
-    ids=["another currency", "no date", "an unknown device", "no price of it"],
+    ids=["another currency", "another behind the number", "no date", "an unknown device", "no price of it"],
 )
 def test_a_quote_of_ones_own_that_cannot_be_read_is_refused_by_what_it_lacks(tmp_path, rows, expected):
     file = own_quotes(tmp_path, rows)
     with pytest.raises(ForecastError, match=re.escape(expected)):
         forecast.project("gpu-guide", draws=16, data={"accelerator-prices": file})
+
+
+def test_a_rent_of_ones_own_counts_though_it_is_younger_than_the_start_and_is_of_no_day_to_come(tmp_path):
+    def rent(date, **options):
+        file = tmp_path / "rents.csv"
+        file.write_text(f"device,date,kind,channel,rent\nh100-sxm5,{date},on-demand,specialised,1\n")
+        asked = {"device": ["h100-sxm5"], "rented_from": ["specialised"]}
+        run = forecast.project("rent-or-buy", draws=16, with_=asked, data={"accelerator-prices": str(file)}, **options)
+        return float(run.worlds["rent"].max())
+
+    assert rent("2026-10-01") == rent("2026-11-20") == 1
+    with pytest.raises(ForecastError, match="a row of your own is of 2999-01-01, which has not come"):
+        rent("2999-01-01")
 
 
 def test_a_quote_of_ones_own_is_what_its_device_costs(tmp_path):
@@ -265,6 +279,11 @@ def test_every_price_that_is_quoted_names_the_quote_it_rests_on_and_its_source()
         newest = re.search(r"the newest [\d,]+ USD (?:used|new) on (\d{4}-\d\d-\d\d) \((.*)\)$", told)
         assert newest[2] in sources
         assert (newest[1] < "2026-01") == (as_of is not None)
+
+
+def test_python_asks_it_as_the_command_does(guide):
+    asked = forecast.scenario("gpu-guide").ask(draws=64)
+    assert str(asked).startswith("For 60,000 USD and 8-bit inference")
 
 
 def own_quotes(folder, rows):
