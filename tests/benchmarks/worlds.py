@@ -254,7 +254,7 @@ def redraw() -> tuple[Cost, Cost]:
     def moved() -> None:
         n = next(turn)
         for move in MOVES:
-            server._json(session.answer(move(n)))
+            server._json_response(session.answer(move(n)))
 
     return cpu(moved), cpu(draw_and_rank(2048, 76, 9))
 
@@ -269,7 +269,7 @@ def explored() -> tuple[Cost, Cost]:
     turn = iter(range(10**9))
 
     def moved() -> None:
-        server._json(session.answer({"set": {"flop_per_token": f"{200 + next(turn)}e6"}}))
+        server._json_response(session.answer({"set": {"flop_per_token": f"{200 + next(turn)}e6"}}))
 
     fits = RunCache(0)  # and no draws
     return cpu(moved), cpu(lambda: project("model-capability", cache=fits))
