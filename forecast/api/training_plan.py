@@ -467,7 +467,12 @@ class _Planner:
         own = self.device
         yield planned("cheapest" if self._wanted() or "budget" in self.constraints else "most compute", own, per[own])
         if (fastest := min(per, key=lambda name: float(np.median(per[name]["duration"])))) != own:
-            yield planned("fastest", fastest, per[fastest])
+            number, draws = cards, per[fastest]
+            if "power" in self.constraints and "cards" not in self.constraints:  # of cards that draw more, fewer
+                number = max(1, int(cards * self.constraints["power"] / float(np.median(draws["site_power"]))))
+                draws = self.worlds(number, work, size=f"{size!r} param")[fastest]
+            if np.median(draws["duration"]) < np.median(per[own]["duration"]):
+                yield self._planned(number, "fastest", fastest, draws)
         if self.constraints.keys() & {"size", "tokens"}:
             return
         # both at the fitted parameters: in a draw of them the best size is another

@@ -169,6 +169,16 @@ def test_what_it_costs_is_told_by_who_owns_the_devices():
     assert len({round(share, 2) for share in bounded.over.values()}) > 2
 
 
+def test_no_plan_draws_more_power_than_there_is():
+    plan = forecast.plan(power="1 MW", size="7B", tokens="1T", **FEW)
+    assert {each.name for each in plan.plans} == {"cheapest", "fastest"}
+    for each in plan.plans:
+        assert each.interval("site_power")[1] <= 1.001
+    cheapest, fastest = plan.plans
+    assert fastest.cards < cheapest.cards
+    assert fastest.interval("duration")[1] < cheapest.interval("duration")[1]
+
+
 def test_a_card_for_consumers_is_planned_by_what_people_call_it():
     plan = forecast.plan(size="7B", tokens="100B", days=30, device="RTX 4090", **FEW)
     assert plan.sentence.startswith(f"{plan.plans[0].cards:,} rented RTX 4090 train 7B parameters")

@@ -67,7 +67,8 @@ def plan(level: float, as_json: bool, report: str | None, settings: tuple[str, .
     def text() -> None:
         render.write_headline(made.sentence)
         render.write_table(["", *(each.name for each in made.plans)], made.rows(level))
-        render.write(f"Decided by: {made.binds}. Medians, with their {level:.0%} intervals.".replace("%", " %"))
+        shown = f"{level:.0%}".replace("%", " %")
+        render.write(f"Decided by: {made.binds}. Medians ({shown}); own: the run's share of a device's life.")
         for note in made.notes:
             render.write(f"{note[:1].upper()}{note[1:]}.")
 
