@@ -47,6 +47,8 @@ COSTS = (
     ("cost_specialised", "- specialised"), ("cost_marketplace", "- marketplace"),
     ("cost_hyperscaler", "- large cloud"), ("cost_owned", "own"),
 )  # fmt: skip
+#: Those that are parts of the rent, in its unit.
+_RENTS = frozenset(dict(COSTS)) - {"cost_owned"}
 #: Where nothing says how fast.
 DEFAULT_DAYS = 90.0
 #: The other model that is offered is so much smaller.
@@ -149,11 +151,11 @@ class Plan(Answer):
             if name == "filled" or (name == "site_power" and "power" not in self.constraints):
                 continue
             every = [each.interval(name, level) for each in self.plans]
-            if not label.startswith("-"):  # a part of the row above, in its unit
+            if name not in _RENTS:  # which have the unit of the rent above them
                 factor, named = scale_of([middle for _, middle, _ in every], unit)
             if unit == "Mg":
                 factor, named = (1e3, "kt") if every[0][1] >= 1e3 else (1.0, "t")
-            shown = named if unit not in ("param", "token") and not label.startswith("-") else ""
+            shown = "" if unit in ("param", "token") or name in _RENTS else named
             yield [", ".join(filter(None, (label, shown))), *(_cell(each, unit, factor) for each in every)]
         for label, chances in (
             ("over budget", [each.over_budget for each in self.plans]), ("late", [each.late for each in self.plans]),

@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["check_has_come", "decimal_year", "from_decimal_year", "iso_date", "iso_date_or_none", "today", "year_of"]
+__all__ = [
+    "check_has_come", "day_or_month", "decimal_year", "from_decimal_year", "iso_date", "iso_date_or_none", "today",
+    "year_of",
+]  # fmt: skip
 
 #: Beyond this many years a double no longer tells days apart.
 MAX_YEARS = 1e8
@@ -106,6 +109,22 @@ def iso_date(year: float) -> str:
 def iso_date_or_none(year: float) -> str | None:
     """Return the day of a decimal year as text, None if it is NaN or infinite."""
     return iso_date(year) if math.isfinite(year) else None
+
+
+def day_or_month(text: str) -> datetime.date:
+    """Read the text of a day, or of a month as its first day.
+
+    Raises
+    ------
+    ValueError
+        If it is neither.
+
+    Examples
+    --------
+    >>> str(day_or_month("2030-06-15")), str(day_or_month("2030-06"))
+    ('2030-06-15', '2030-06-01')
+    """
+    return datetime.date.fromisoformat(f"{text}-01" if len(text) == len("2030-06") else text)
 
 
 def year_of(date: str) -> float:

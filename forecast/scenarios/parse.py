@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from forecast import formula
-from forecast.base.dates import decimal_year, iso_date
+from forecast.base.dates import day_or_month, decimal_year, iso_date
 from forecast.base.distributions import MAX_MAGNITUDE
 from forecast.base.number_checks import is_real
 from forecast.contract.fields import is_number
@@ -362,7 +362,7 @@ class ScenarioReader:
             return iso_date(given)
         text = given.isoformat()[:10] if isinstance(given, date) else str(given)
         try:
-            return date.fromisoformat(f"{text}-01" if len(text) == len("2030-01") else text).isoformat()
+            return day_or_month(text).isoformat()
         except ValueError:
             raise self.fail(key, f"expected a date such as 2030-01-01, got '{printable(given, 40)}'") from None
 

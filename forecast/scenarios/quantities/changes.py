@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from forecast.base.dates import iso_date, year_of
+from forecast.base.dates import day_or_month, iso_date, year_of
 from forecast.errors import UsageError, printable
 from forecast.formula import Condition
 from forecast.formula.numbers import NUMBER_PATTERN, parse_number
@@ -125,9 +125,7 @@ def parse_change(text: str) -> dict[str, Any]:
 
 def _parse_date(text: str) -> float | date:
     try:
-        if re.fullmatch(r"\d+(\.\d+)?", text, re.ASCII):
-            return float(text)
-        return date.fromisoformat(f"{text}-01" if len(text) == len("2028-07") else text)
+        return float(text) if re.fullmatch(r"\d+(\.\d+)?", text, re.ASCII) else day_or_month(text)
     except ValueError:
         raise UsageError(
             f"--what-if: expected a date such as 2028, 2028-07 or 2028-07-01, got '{printable(text, 40)}'"
