@@ -23,14 +23,16 @@ __all__ = ["is_masked_array", "is_masked_value", "xr"]
 def is_masked_array(values: Any) -> TypeGuard[Any]:
     """Tell whether values are a masked array; where nobody has imported what makes one, none is.
 
+    Nor is one while another thread imports it, whose half-made module anybody can see.
+
     Examples
     --------
     >>> import numpy as np
     >>> is_masked_array(np.ma.masked_array([1.0])), is_masked_array(np.array([1.0])), is_masked_array("text")
     (True, False, False)
     """
-    result = sys.modules.get("numpy.ma")
-    return result is not None and isinstance(values, result.MaskedArray)
+    made = getattr(sys.modules.get("numpy.ma"), "MaskedArray", None)
+    return made is not None and isinstance(values, made)
 
 
 def is_masked_value(value: object) -> bool:
@@ -42,5 +44,5 @@ def is_masked_value(value: object) -> bool:
     >>> is_masked_value(np.ma.masked), is_masked_value(0.0)
     (True, False)
     """
-    result = sys.modules.get("numpy.ma")
-    return result is not None and value is result.masked
+    masked = getattr(sys.modules.get("numpy.ma"), "masked", None)
+    return masked is not None and value is masked
