@@ -398,7 +398,7 @@ def _large_table(data: bytes, separator: str, label: str, digest: str, notes: Se
     return RawTable(
         {name: partial(_read_texts, read, i) for name, i in places.items()},
         range(line, line + rows), label, digest, notes=notes, separator=separator,
-        numbers=lambda name: _read_numbers(read, places[name], data), sample=table,
+        numbers=lambda name: _read_numbers(read, places[name], data, begin), sample=table,
     )  # fmt: skip
 
 
@@ -436,14 +436,16 @@ def _read_texts(read: Callable[..., Any], place: int) -> list[str]:
     return list(map(unguard, cells)) if any(cell.startswith("'") for cell in islice(cells, None)) else cells
 
 
-def _read_numbers(read: Callable[..., Any], place: int, data: bytes) -> npt.NDArray[np.float64] | None:
+def _read_numbers(read: Callable[..., Any], place: int, data: bytes, begin: int) -> npt.NDArray[np.float64] | None:
     """Return a column of plain numbers, an empty cell as NaN; None unless that is what it is."""
     import numpy as np
     import pandas as pd
 
     # Since 3.1 pandas rounds to the nearest double by itself; what it did so with before took "nan" for a number.
     exact = tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1)
-    if _LARGE_EXPONENT_PATTERN.search(data) or (not exact and b"nan" in data.lower()):
+    # one letter is sought in a tenth of the time that a pattern takes
+    powers = any(data.find(e, begin) >= 0 for e in (b"e", b"E")) and _LARGE_EXPONENT_PATTERN.search(data, begin)
+    if powers or (not exact and b"nan" in data.lower()):
         return None
     try:
         values = read(place, dtype=np.float64, **({} if exact else {"float_precision": "round_trip"})).to_numpy()
