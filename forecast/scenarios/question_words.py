@@ -153,7 +153,7 @@ def _amounts(text: str) -> tuple[list[tuple[str, str]], list[str]]:
     amounts: list[tuple[str, str]] = []
 
     def of_work(found: re.Match[str]) -> str:
-        amounts.append((f"{_WORK_HOURS[found[1] or found[2]]}", "hour"))
+        amounts.append((f"{_WORK_HOURS[found[1] or found[2]]}", "h"))
         return " work "
 
     def of_number(found: re.Match[str]) -> str:

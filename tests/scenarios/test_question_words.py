@@ -24,7 +24,7 @@ from tests.toolkit import command
         ("how much compute does 20M USD buy", 'ask "20M USD * rented-flop-per-dollar"'),
         ("when does capex of the big four pass 1 trillion a year", 'ask "capex >= 1e12 USD/year"'),
         ("when does a model reach 200 on the Epoch index", 'ask "capability-index >= 200"'),
-        ("when can AI do a month of work", 'ask "horizon-50 >= 167 hour"'),
+        ("when can AI do a month of work", 'ask "horizon-50 >= 167 h"'),
         ("time horizon at the end of 2027", "ask horizon-50 --at 2027-12-31"),
         ("what will tokens cost in 2028", "ask token-price --at 2028"),
         ("when will gpus hit 10 petaflops fp8", 'ask "device-rate-fp8 >= 10 PFLOP/s"'),

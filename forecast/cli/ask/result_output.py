@@ -122,7 +122,7 @@ def show_projection(
         warnings=[*failures, *map(str, run.warnings), *outside],
         told=[*([] if narrowing.section == "warnings" else warning_lines([*failures, *run.warnings])), *outside],
         provenance=_provenance(run),
-        read=[*filter(None, [read_as]), *run.read],
+        read=[*([read_as] if read_as and as_json else []), *run.read],  # people have read it above the answer
     )
     return bool(failures)
 
