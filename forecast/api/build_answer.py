@@ -115,13 +115,17 @@ _SERIES_KEYS = ("x", "where", "reading")
 
 def _ask_text(text: str, beside: Mapping[str, object], options: Mapping[str, Any]) -> Answer:
     """Answer a question in one line."""
-    from forecast.scenarios.question_text import QUESTION_NAME, read_question
+    from forecast.scenarios.question_text import QUESTION_NAME, read_question, settings_of_quantities
 
     if beside:
         raise UsageError(f"ask: a question in one line stands alone, without '{next(iter(beside))}'")
     check_keywords(options, (*GRID_KEYS, *RUN_KEYS, "preset", "dates", *_SERIES_KEYS), "ask")
     rest: dict[str, Any] = {key: each for key, each in options.items() if key not in ("dates", *_SERIES_KEYS)}
     series = {key: options[key] for key in _SERIES_KEYS if key in options}
-    question = read_question(text, at=options.get("dates", ()), until=options.get("until"), series=series)
+    with_ = options.get("with_") or {}
+    own = settings_of_quantities(text, with_)
+    question = read_question(text, at=options.get("dates", ()), until=options.get("until"), series=series, settings=own)
+    if own:
+        rest["with_"] = {key: value for key, value in with_.items() if key not in own}
     scenario = Scenario.of(question)
     return scenario.ask(QUESTION_NAME, **rest)

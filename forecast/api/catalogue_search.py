@@ -136,8 +136,12 @@ def propose_questions(question: str) -> list[str]:
             found = []
             for order, (line, title) in enumerate(lines):
                 texts = (about[0], f"{about[1]} {title.casefold()}", about[2])
-                worths = [max(_worth([word], texts), _worth([word.removesuffix("s")], texts)) for word in words]
-                if matched := sum(worth > 0 for worth in worths):
+                worths = [
+                    max(_worth([form], texts) for form in (word, word.removesuffix("s")))
+                    for word in words
+                    if any(_has_whole_word(form, "\n".join(texts)) for form in (word, word.removesuffix("s")))
+                ]
+                if (matched := len(worths)) >= min(2, len(words)) > 0:
                     found.append((-matched, -sum(worths), place, name, order, line))
             ranked += sorted(found)[:1]  # of one scenario the nearest question
     return [line or _model_line(name) for *_, name, _, line in sorted(ranked)[:MAX_PROPOSALS]]

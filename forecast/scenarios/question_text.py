@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "QUESTION_NAME", "at_dates", "every_shape", "in_words", "is_name", "quantity_name", "question_title",
-    "read_question", "rival_line", "world_quantity",
+    "read_question", "rival_line", "settings_of_quantities", "world_quantity",
 ]  # fmt: skip
 
 #: What the question is called in its scenario.
@@ -97,6 +97,7 @@ def read_question(
     shapes: Sequence[str] | None = None,
     series: Mapping[str, Any] | None = None,
     rival: str = "",
+    settings: Mapping[str, object] | None = None,
 ) -> Scenario:
     """Return the scenario that a question in one line asks.
 
@@ -116,6 +117,8 @@ def read_question(
         and ``ceiling``.
     rival : str
         The rival of that name in place of the house's forecast of a quantity.
+    settings : mapping, optional
+        Of which one of a quantity is asked, ``{"device": "b200"}``; see `settings_of_quantities`.
 
     Returns
     -------
@@ -140,7 +143,7 @@ def read_question(
         raise UsageError(f"ask: the question has {len(text)} characters; the limit is {MAX_QUESTION_CHARACTERS}")
     if in_words(text):
         raise UsageError(f"ask: '{printable(text, 80)}' is a question in words: 'forecast find' looks for them")
-    names = _Names(shapes, series or {}, rival)
+    names = _Names(shapes, series or {}, rival, settings or {})
     formula = "".join(names.read(text.strip()))
     if rival and not names.rival_used:
         known = [each.name for spec in names.world.values() for each in spec.rivals]
@@ -186,14 +189,26 @@ def world_quantity(text: str) -> QuantitySpec | None:
     >>> [each.name for each in world_quantity("largest-run >= 1e29 FLOP").rivals][:2]
     ['exponential', 'damped-trend']
     """
+    found = _world_quantities(text)
+    return found[0] if len(found) == 1 else None
+
+
+def settings_of_quantities(text: str, settings: Mapping[str, object]) -> dict[str, object]:
+    """Return those of some settings that say of which one a quantity of the world is asked: of which device.
+
+    Examples
+    --------
+    >>> settings_of_quantities("device-rent", {"device": "b200", "busy": "0.5"})
+    {'device': 'b200'}
+    """
+    own = {key for spec in _world_quantities(text) for key in spec.settings}
+    return {key: value for key, value in settings.items() if key in own}
+
+
+def _world_quantities(text: str) -> list[QuantitySpec]:
     named = [part["name"] for part in _WORD.finditer(text) if part["name"] and _find_file(text, 0) is None]
-    records = map(_world_record, named)
-    found = {record.full_name: record.spec for record in records if record is not None}
-    if len(found) != 1:
-        return None
-    [spec] = found.values()
-    assert isinstance(spec, QuantitySpec)
-    return spec
+    found = {record.full_name: record.spec for record in map(_world_record, named) if record is not None}
+    return [spec for spec in found.values() if isinstance(spec, QuantitySpec)]
 
 
 def is_name(text: str) -> bool:
@@ -283,8 +298,10 @@ def _date_list(at: Sequence[float | str] | float | str) -> list[float | str]:
 class _Names:
     """The names of a question: what each is, as a scenario has it."""
 
-    def __init__(self, shapes: Sequence[str] | None, series: Mapping[str, Any], rival: str = "") -> None:
-        self.shapes, self.series, self.rival = shapes, dict(series), rival
+    def __init__(
+        self, shapes: Sequence[str] | None, series: Mapping[str, Any], rival: str, given: Mapping[str, object]
+    ) -> None:
+        self.shapes, self.series, self.rival, self.given = shapes, dict(series), rival, given
         self.world: dict[str, QuantitySpec] = {}  # quantities of the world, by full name
         self.rival_used = False  # one stands in place of the house's forecast
         self._within: list[str] = []
@@ -382,7 +399,8 @@ class _Names:
             self.rival_used = self.rival_used or (chosen is not spec and bool(self.rival))
         if not chosen.forecast:
             raise UsageError(f"ask: nothing here forecasts '{name}' ({spec.title}): forecast quantities show {name}")
-        outer, self._settings = self._settings, chosen.settings
+        given = {key: str(self.given[key]) for key in chosen.settings if key in self.given}
+        outer, self._settings = self._settings, {**chosen.settings, **given}
         published, self._published = self._published, False
         self._within.append(full)
         formula = "".join(self.read_names(chosen.forecast))
@@ -421,9 +439,11 @@ class _Names:
         self.used[alias] = full
         if self._settings:
             choices = scenario.stated.get("choices", {})
-            for choice in self._settings:
+            for choice, value in self._settings.items():
                 if choice not in choices:
                     raise UsageError(str(UnknownNameError("choice", choice, choices, where=f"ask: {head}")))
+                if value not in (known := scenario.choices[choice].values):
+                    raise UnknownNameError(f"value of choice '{choice}'", value, known, where=f"ask: {head}")
             fixed = {c: {**_choice_record(choices[c]), "values": [value]} for c, value in self._settings.items()}
             self.used[alias] = {"extends": full, "choices": fixed}
         self.until = scenario.until if self.until is None else self.until

@@ -20,8 +20,9 @@ from forecast.errors import ForecastError
 
 __all__ = ["Reading", "readings"]
 
-#: How much of the rarity of a question's words a quantity must share to be meant, and how far the next must lie behind.
-CLEAR_SHARE, CLEAR_LEAD = 0.45, 1.15
+#: How much of the rarity of a question's words a quantity must share to be meant, how near to it one of the quantity's
+#: names must be, and how far the next must lie behind.
+CLEAR_COVER, CLEAR_SHARE, CLEAR_LEAD = 0.7, 0.45, 1.15
 #: What shares less is about something else.
 LEAST_SHARE = 0.1
 _WORD_PATTERN = re.compile(r"[a-z0-9]+(?:/[a-z]+)?")
@@ -43,9 +44,14 @@ _UNIT_WORDS = {
 }  # fmt: skip
 #: What a stretch of work takes, in hours of work: 40 a week, 2,000 a year.
 _WORK_HOURS = {"hour": 1, "day": 8, "week": 40, "month": 167, "year": 2000}
+_STRETCH = r"(hour|day|week|month|year)"
 _WORK_PATTERN = re.compile(
-    r"\b(?:an?|one) (hour|day|week|month|year)(?:'s)? of work\b|\b(hour|day|week|month|year)[- ]long\b"
+    rf"\b(?:an?|one) {_STRETCH}(?:'s)? of (?:human )?work\b|\b{_STRETCH}[- ]long\b"
+    rf"|\bworks? (?:alone )?(?:for )?(?:an?|one) (?:whole )?{_STRETCH}\b"
+    rf"|\b(?:takes?|needs?) (?:an? )?(?:humans?|people|persons?|experts?) (?:an?|one) {_STRETCH}\b"
 )
+#: A word that a device may be called by: letters and digits, or four digits.
+_DEVICE_PATTERN = re.compile(r"\b(?=\w*\d)(?:[a-z]+\d\w*|\d{4,}\w*)")
 _AMOUNT_PATTERN = re.compile(
     r"(?<![\w.])(?P<dollar>\$\s*)?(?P<number>\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?)\s*"
     r"(?P<multiple>thousand|million|billion|trillion|[kmbt](?![a-z]))?\s*(?P<unit>[a-z$]+(?:/[a-z]+)?)?"
@@ -54,12 +60,31 @@ _AMOUNT_PATTERN = re.compile(
 _STOP_WORDS = frozenset(
     re.findall(
         r"[a-z']+",
-        "a about all an and any are at be been become before best big by can chance did do does end exceed fast for "
+        "a about all an and any are at be been become before big billion by can chance did do does end exceed for "
         "from get give gives go good had has have hit how i if in is it it's its large likely long many most much need "
         "of on one or our pass probability reach should so still than that the their then there they this to up us use "
-        "used was we what when where which who why will with would until year",
+        "used was we what when where which who why will with would until year million thousand trillion s",
     )
 )
+#: Words that mean the same in questions about machines and what they cost; the first stands for all of its line.
+_SAME = {
+    word: line.split()[0]
+    for line in (
+        "gpu accelerator card",
+        "speed fast fastest performance peak rate quick",
+        "cost price expensive dear cheap costly",
+        "power electricity energy",
+        "largest biggest best top frontier leading",
+        "ai model llm",
+        "centre center",
+        "train pretrain",
+        "utilisation utilization",
+    )
+    for word in line.split()
+}
+#: What plans a training run, by the unit of what is given.
+_PLANNED = {"USD": "budget", "FLOP": "compute", "day": "days", "param": "size", "token": "tokens", "MW": "power"}
+_PLAN_PATTERN = re.compile(r"\b(?:what|which|how (?:big|large))\b.*\b(?:can|could)\b.*\btrain\b")
 
 
 @dataclass(frozen=True)
@@ -74,22 +99,24 @@ class Reading:
         The date that it asks at; empty where it says none.
     clear : bool
         Whether the quantity stands out, so that the question can be answered as this.
-    setting : str, optional
-        Of a scenario: what is set in it, if anything is. None where it is no scenario.
+    setting : str
+        What is set, if anything is: of a scenario, or of which one of a quantity is asked.
+    command : str
+        That answers it: ``ask``, ``run``, ``plan``, or ``quantities show`` of what nothing here forecasts.
     """
 
     text: str
     at: str = ""
     clear: bool = False
-    setting: str | None = None
+    setting: str = ""
+    command: str = "ask"
 
     @property
     def line(self) -> str:
         """The command to copy."""
-        if self.setting is not None:
-            return f"forecast run {self.text}" + (f" --set {self.setting}" if self.setting else "")
-        quoted = f'"{self.text}"' if " " in self.text else self.text
-        return f"forecast ask {quoted}" + (f" --at {self.at}" if self.at else "")
+        quoted = f'"{self.text}"' if " " in self.text and self.command == "ask" else self.text
+        given = f" --set {self.setting}" if self.setting else ""
+        return f"forecast {self.command} {quoted}{given}" + (f" --at {self.at}" if self.at else "")
 
 
 def readings(question: str, most: int = 5) -> list[Reading]:
@@ -109,21 +136,67 @@ def readings(question: str, most: int = 5) -> list[Reading]:
     """
     text = question.casefold().replace("’", "'")
     at, rest = _date(text)
-    amounts, words = _amounts(rest)
     dated = re.search(r"\bwhen\b|\bhow soon\b", text) is not None
-    hinted = [unit for word in words if (unit := _UNIT_WORDS.get(word))]
-    ranked = _ranked(words, [unit for _, unit in amounts], hinted, dated=dated)
-    found: list[tuple[Reading, float]] = []
-    for spec, share in ranked:
+    found: list[tuple[Reading, _Match]] = []
+    for match in _ranked(rest, dated=dated):
+        spec = match.spec
+        amounts, _ = _amounts(match.rest)
         if isinstance(spec, ScenarioSpec):
-            found.append((Reading(text=spec.name, setting=_setting(spec, amounts)), share))
+            found.append((Reading(text=spec.name, setting=_setting(spec, amounts), command="run"), match))
+        elif not spec.forecast:
+            found.append((Reading(text=spec.name, command="quantities show"), match))
         elif (formula := _formula(spec, amounts, dated=dated, chance=_is_chance(text))) is not None:
-            found.append((Reading(text=formula, at=at), share))
-    if found and found[0][0].setting is None:  # of a scenario the line is proposed
-        ahead = found[0][1] / found[1][1] if len(found) > 1 else math.inf
-        clear = found[0][1] >= CLEAR_SHARE and ahead >= CLEAR_LEAD
-        found[0] = (replace(found[0][0], clear=clear), found[0][1])
-    return [reading for reading, _ in found[:most]]
+            found.append((Reading(text=formula, at=at, setting=match.setting), match))
+    if found and found[0][0].command == "ask":  # of a scenario the line is proposed
+        first, match = found[0]
+        ahead = match.share / found[1][1].share if len(found) > 1 else math.inf
+        clear = match.share >= CLEAR_SHARE and match.cover >= CLEAR_COVER and ahead >= CLEAR_LEAD
+        found[0] = (replace(first, clear=clear), match)
+    return [*_plans(rest, at), *(reading for reading, _ in found)][:most]
+
+
+def _plans(text: str, at: str) -> Iterator[Reading]:
+    """Return the plan of a training run that a question of what can be trained asks for."""
+    if _PLAN_PATTERN.search(text):
+        for number, unit in _amounts(text)[0]:
+            if unit in _PLANNED:
+                by = f" --by {at}" if at and unit != "day" else ""
+                yield Reading(text=f'--{_PLANNED[unit]} "{number} {unit}"{by}', command="plan")
+                return
+
+
+@dataclass(frozen=True)
+class _Match:
+    """How a quantity or a scenario goes with a question.
+
+    Of the rarity of the question's words `share` counts what words of one of its names are not in the question,
+    `cover` does not. `rest` is the question without the device that it names, and `setting` that device.
+    """
+
+    spec: QuantitySpec | ScenarioSpec
+    share: float
+    cover: float
+    rest: str
+    setting: str
+
+
+def _device(spec: QuantitySpec | ScenarioSpec, text: str) -> tuple[str, str]:
+    """Return a question without the device that it names, of which the quantity is asked, and what is set for it."""
+    marks = set(_DEVICE_PATTERN.findall(text)) - {word for phrase in _phrases(spec) for word in _words(phrase)}
+    if not (marks and isinstance(spec, QuantitySpec) and any(map(_DEVICE_PATTERN.search, spec.settings.values()))):
+        return text, ""
+    from forecast.scenarios.scenario import Scenario
+
+    choices = Scenario.load(spec.forecast.partition(".")[0]).choices
+    for key, default in spec.settings.items():
+        parts = {value: set(re.split(r"\W+", value)) for value in choices[key].values}
+        fitting = [value for value, its in parts.items() if its & marks]
+        if fitting:
+            said = set(_WORD_PATTERN.findall(text))
+            own = max(fitting, key=lambda v: (len(parts[v] & said), -len(parts[v] - said), v == default))
+            rest = re.sub(rf"\b(?:{'|'.join(map(re.escape, sorted(parts[own])))})\b", " ", text)
+            return rest, "" if own == default else f"{key}={own}"
+    return text, ""
 
 
 def _setting(spec: ScenarioSpec, amounts: Sequence[tuple[str, str]]) -> str:
@@ -153,7 +226,7 @@ def _amounts(text: str) -> tuple[list[tuple[str, str]], list[str]]:
     amounts: list[tuple[str, str]] = []
 
     def of_work(found: re.Match[str]) -> str:
-        amounts.append((f"{_WORK_HOURS[found[1] or found[2]]}", "h"))
+        amounts.append((f"{_WORK_HOURS[next(filter(None, found.groups()))]}", "h"))
         return " work "
 
     def of_number(found: re.Match[str]) -> str:
@@ -182,7 +255,8 @@ def _as_typed(number: str, multiple: str) -> str:
 
 
 def _words(text: str) -> list[str]:
-    return [_stem(word) for word in _WORD_PATTERN.findall(text.casefold().replace("-", " ")) if word not in _STOP_WORDS]
+    words = (w for w in _WORD_PATTERN.findall(text.casefold().replace("-", " ")) if w not in _STOP_WORDS)
+    return [_SAME.get(word, _SAME.get(stem := _stem(word), stem)) for word in words]
 
 
 def _stem(word: str) -> str:
@@ -199,38 +273,37 @@ def _stem(word: str) -> str:
     return word
 
 
-def _ranked(
-    words: Sequence[str], level_units: Sequence[str], hinted: Sequence[str], *, dated: bool
-) -> list[tuple[QuantitySpec | ScenarioSpec, float]]:
-    """Return the quantities and scenarios that share words with a question, and how much of the rarity of its words.
-
-    Numbers have the units that are `level_units`; those that are `hinted` stand in it as words.
-    """
+def _ranked(text: str, *, dated: bool) -> list[_Match]:
+    """Return the quantities and scenarios that share words with a question, those that share most first."""
     records = (record.spec for kind in ("quantity", "scenario") for record in get_registry().records(kind))
     specs = [
-        spec for spec in records
-        if (isinstance(spec, QuantitySpec) and spec.forecast) or (isinstance(spec, ScenarioSpec) and spec.synonyms)
-    ]  # fmt: skip
-    phrases = {spec.name: [set(_words(text)) for text in _phrases(spec)] for spec in specs}
+        spec for spec in records if isinstance(spec, QuantitySpec) or (isinstance(spec, ScenarioSpec) and spec.synonyms)
+    ]
+    phrases = {spec.name: [set(_words(phrase)) for phrase in _phrases(spec)] for spec in specs}
     counts = Counter(word for group in phrases.values() for word in set().union(*group))
-    rarity = {word: math.log((1 + len(phrases)) / (0.5 + counts[word])) for word in {*words, *counts}}
-    whole = sum(rarity[word] for word in set(words))
     found = []
     for spec in specs:
-        best = 0.0
+        rest, setting = _device(spec, text)
+        amounts, words = _amounts(rest)
+        rarity = {word: math.log((1 + len(phrases)) / (0.5 + counts[word])) for word in {*words, *counts}}
+        whole = sum(rarity[word] for word in set(words))
+        share = cover = 0.0
         for phrase in phrases[spec.name]:
             shared = sum(rarity[word] for word in phrase & set(words))
             size = sum(rarity[word] for word in phrase)
-            best = max(best, shared / whole * (0.5 + 0.5 * shared / size) if whole and size else 0.0)
-        if best > 0:
-            if isinstance(spec, QuantitySpec):
-                best *= 1.2 if any(_same(unit, spec.unit) for unit in hinted) else 1.0
-                best *= _fit_of_units(spec, level_units, dated=dated)
-            elif level_units:
-                best *= 1.5 if not dated and _setting(spec, [("1", unit) for unit in level_units]) else 0.5
-            if best >= LEAST_SHARE:
-                found.append((spec, best))
-    return sorted(found, key=lambda pair: -pair[1])
+            if whole and size:
+                share = max(share, shared / whole * (0.5 + 0.5 * shared / size))
+                cover = max(cover, shared / whole)
+        level_units = [unit for _, unit in amounts]
+        if isinstance(spec, QuantitySpec):
+            hinted = [unit for word in words if (unit := _UNIT_WORDS.get(word))]
+            share *= 1.2 if any(_same(unit, spec.unit) for unit in hinted) else 1.0
+            share *= _fit_of_units(spec, level_units, dated=dated) if share else 1.0
+        elif level_units and share:
+            share *= 1.5 if not dated and _setting(spec, [("1", unit) for unit in level_units]) else 0.5
+        if share >= LEAST_SHARE:
+            found.append(_Match(spec, share, cover, rest, setting))
+    return sorted(found, key=lambda match: -match.share)
 
 
 def _phrases(spec: QuantitySpec | ScenarioSpec) -> Iterator[str]:

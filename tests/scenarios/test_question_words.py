@@ -29,6 +29,16 @@ from tests.toolkit import command
         ("what will tokens cost in 2028", "ask token-price --at 2028"),
         ("when will gpus hit 10 petaflops fp8", 'ask "device-rate-fp8 >= 10 PFLOP/s"'),
         ("what share of adults use generative AI in 2028", "ask generative-ai-users --at 2028"),
+        ("when can models do tasks that take humans a year", 'ask "horizon-50 >= 2000 h"'),
+        ("when will AI work for a week on its own", 'ask "horizon-50 >= 40 h"'),
+        ("price of an RTX 4090 in 2027", "ask device-price --at 2027"),
+        ("what will an H100 PCIe card cost in 2027", "ask device-price --set device=h100-pcie --at 2027"),
+        ("FP4 performance in 2030", "ask device-rate-fp4 --at 2030"),
+        ("how much does a million tokens cost in 2027", "ask token-price --at 2027"),
+        ("what will the largest model's training compute be at the end of 2029", "ask largest-run --at 2029-12-31"),
+        ("when does the best model reach 170 points", 'ask "capability-index >= 170"'),
+        ("how much memory will a GPU have in 2030", "quantities show device-memory"),
+        ("what can I train for 5 million dollars", 'plan --budget "5e6 USD"'),
     ],
 )
 def test_the_first_line_is_what_is_meant(question, line):
@@ -43,6 +53,11 @@ def test_the_first_line_is_what_is_meant(question, line):
         "what is the price of bread",
         "will it rain tomorrow",
         "a b",
+        "how fast will the best gpu be in 2030",  # in which format?
+        "what does an H100 cost",  # to buy or to rent?
+        "how much will Bitcoin cost in 2030",
+        "when will AGI come",
+        "how much energy does ChatGPT use",
     ],
 )
 def test_a_question_about_something_else_is_not_answered(question):
@@ -57,7 +72,7 @@ def test_every_line_that_is_proposed_can_be_read():
         "brains",
     ):
         for each in readings(question):
-            if each.setting is not None:
+            if each.command == "run":
                 assert each.text in forecast.scenario(each.text).name
             else:
                 read_question(each.text, at=[each.at] if each.at else ())
@@ -77,7 +92,7 @@ def test_every_line_that_is_proposed_can_be_read():
 def test_a_question_that_a_scenario_answers_is_proposed_as_its_run(question, line):
     first = readings(question)[0]
     assert first.line == f"forecast {line}"
-    assert not (first.setting is not None and first.clear)
+    assert not (first.command == "run" and first.clear)
 
 
 def test_what_is_clear_is_answered_and_says_how_it_was_read(capsys):
@@ -94,3 +109,18 @@ def test_what_is_not_clear_proposes_lines(capsys):
     assert told.code == UsageError.exit_code
     assert "is a question in words. Nearest to it are:" in told.out
     assert "forecast ask" in told.out
+
+
+def test_of_which_one_a_quantity_is_asked_is_set(capsys):
+    asked = command("ask")
+    told = asked(capsys, "device-rent", "--set", "device=b200", "--draws", "64", "--json").json
+    assert [*told["result"]["answer"]["choices"].values()] == ["b200"]
+    answer = forecast.ask("device-rent", with_={"device": "b200"}, draws=64)
+    assert told["result"]["headline"].startswith(answer.sentence.partition(" USD")[0])
+    said = asked(capsys, "device-rent", "--set", "device=b20")
+    assert said.code == UsageError.exit_code
+    assert "unknown value of choice 'device' 'b20'; did you mean 'b200'?" in said.err
+
+
+def test_what_shares_one_word_is_not_proposed(capsys):
+    assert "nothing is about them" in command("ask")(capsys, "how big will the economy be in 2030").out

@@ -72,6 +72,7 @@ def ask(
         in_words,
         read_question,
         rival_line,
+        settings_of_quantities,
         world_quantity,
     )
     from forecast.scenarios.question_words import readings
@@ -83,6 +84,7 @@ def ask(
             _propose(ctx, text, [each.line for each in found], as_json=options["as_json"])
             return
         text, at = found[0].text, at or ([found[0].at] if found[0].at else [])
+        settings = (*filter(None, [found[0].setting]), *settings)
         options["read_as"] = f"Read as: {found[0].line}"
     if as_rival := rival_line(text):
         options["read_as"] = as_rival
@@ -90,15 +92,23 @@ def ask(
     series = {"x": x, "where": parse_conditions(where), "reading": {k: _one_text(v) for k, v in reading.items()}}
     series |= bounds
     shapes = every_shape() if compare else None
-    scenario = read_question(text, at=at, until=options["until"], shapes=shapes, series=series, rival=rival)
+    given = parse_key_values(settings, "--set")
+    own = settings_of_quantities(text, given)
+    scenario = read_question(
+        text, at=at, until=options["until"], shapes=shapes, series=series, rival=rival, settings=own
+    )
     of, until = world_quantity(text), options["until"] or scenario.until
     at = at or scenario.stated["questions"][QUESTION_NAME].get("dates", ())  # of which the answer is told, too
     rivals = [
-        (each, partial(read_question, text, at=at, until=until, shapes=(), series=series, rival=each.name))
+        (
+            each,
+            partial(read_question, text, at=at, until=until, shapes=(), series=series, rival=each.name, settings=own),
+        )
         for each in (() if of is None or rival or as_rival else of.rivals)
     ]
     options |= {"rivals": rivals, "of": of if of is not None and of.name == text.strip() else None}
-    project_and_write(ctx, scenario=scenario, at=(), settings=parse_key_values(settings, "--set"), sweep={}, **options)
+    rest = {key: value for key, value in given.items() if key not in own}
+    project_and_write(ctx, scenario=scenario, at=(), settings=rest, sweep={}, **options)
 
 
 def _one_text(value: Any) -> Any:
