@@ -196,3 +196,8 @@ def test_a_model_is_asked_for_the_quantity_that_it_is_one_forecast_of():
                 assert quantity in forecast.scenario(scenario).quantities, record.full_name
             else:
                 assert get_registry().find("model", name), record.full_name
+
+
+def test_no_world_has_an_open_model_that_is_better_than_the_best():
+    apart = forecast.ask("open-index - capability-index", dates=[2027, 2030, 2039], draws=256)
+    assert float(apart.values.max()) <= 0
