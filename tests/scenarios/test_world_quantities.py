@@ -201,3 +201,10 @@ def test_a_model_is_asked_for_the_quantity_that_it_is_one_forecast_of():
 def test_no_world_has_an_open_model_that_is_better_than_the_best():
     apart = forecast.ask("open-index - capability-index", dates=[2027, 2030, 2039], draws=256)
     assert float(apart.values.max()) <= 0
+
+
+def test_no_world_has_a_mean_model_above_the_largest_and_the_last_row_has_its_date(capsys):
+    found = command("ask")(capsys, "notable-run / largest-run", "--at", "2035", "--draws", "128", "--json").json
+    # of one variant of the largest run; of two different ones the quotient says nothing
+    assert found["result"]["answer"]["p95"] <= 1 + 1e-9
+    assert "(Pangu Ultra, 2025-04)" in command("ask")(capsys, "notable-run", "--at", "2030", "--draws", "64").out

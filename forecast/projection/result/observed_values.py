@@ -14,7 +14,7 @@ from forecast.base.dates import decimal_year
 from forecast.base.lazy import xr
 from forecast.errors import ForecastError, FormulaError
 from forecast.formula import Comparison, Formula, Measured, Name, parse_condition, parse_expression, tree
-from forecast.formula.tree import COMPARISON_FUNCTIONS, MIRRORED_OPERATORS
+from forecast.formula.tree import COMPARISON_FUNCTIONS, MIRRORED_OPERATORS, Call
 
 if TYPE_CHECKING:
     from forecast.projection.result.projected_answers import ProjectedAnswer
@@ -210,6 +210,8 @@ def _of_formula(
     its_units = {name: quantities[name].unit for name in known}
     unit = answer.unit if answer.kind == "value" else units.infer(formula, its_units)
     value = float(units.value_of(formula, known, its_units, target=unit))
+    if isinstance(formula.root, Call) and formula.root.function in ("min", "max"):  # it is one of them
+        newest = {name: point for name, point in newest.items() if point[0] == value} or newest
     _, date, row = max(newest.values(), key=lambda point: point[1])
     alone = len(newest) == 1
     return LastObservation(of=formula.text, value=value, unit=unit, date=date, row=row if alone else "")
