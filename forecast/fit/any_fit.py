@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array
 from forecast.base.lazy import xr
 from forecast.errors import UncertaintyError
 from forecast.planning.plans import Plans
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from forecast.fit.solve.parallel import Progress, Workers
 
 __all__ = ["AnyFit"]
-
-Array = NDArray[np.float64]
 
 
 class AnyFit(Plans):

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array, IntArray
 from forecast.fit.curves import fit_curves
 from forecast.fit.data.observations import Observations
 from forecast.fit.inference.uncertainty import join_uncertainties
@@ -25,7 +25,6 @@ from forecast.fit.solve.parallel import share
 
 __all__ = ["fit_over"]
 
-Array: TypeAlias = NDArray[np.float64]
 
 #: Points of the curves in a chunk.
 CHUNK_POINTS = 200_000
@@ -44,7 +43,7 @@ def fit_over(setting: Setting, seen: Observations, request: FitRequest) -> Solut
 
 
 def _start_array(
-    setting: Setting, observations: Observations, rows: NDArray[np.int64], start: Mapping[str, Any] | None
+    setting: Setting, observations: Observations, rows: IntArray, start: Mapping[str, Any] | None
 ) -> Array | None:
     """Return the start that was given, (k, B): one for all curves, or one a curve."""
     if start is None:
@@ -58,7 +57,7 @@ def _start_array(
 
 
 def _fit_chunks(
-    setting: Setting, observations: Observations, usable: NDArray[np.int64], start: Array | None, request: FitRequest
+    setting: Setting, observations: Observations, usable: IntArray, start: Array | None, request: FitRequest
 ) -> list[Solutions]:
     """Fit the usable curves chunk by chunk."""
     size = max(64, CHUNK_POINTS // observations.y.shape[1])
@@ -80,7 +79,7 @@ def _fit_chunks(
 
 
 def _scatter_chunks(
-    setting: Setting, observations: Observations, usable: NDArray[np.int64], parts: list[Solutions], given: bool
+    setting: Setting, observations: Observations, usable: IntArray, parts: list[Solutions], given: bool
 ) -> Solutions:
     """Put the chunks in their places among all curves; nan where a curve was not fitted."""
     k, count = len(setting.coordinates.free), len(observations.reasons)

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forecast import tables
 from forecast.base import budgets
+from forecast.base.arrays import Array
 from forecast.base.json_text import strict_json, to_json
 from forecast.base.lazy import xr
 from forecast.base.record_list import RecordList
@@ -43,7 +43,6 @@ __all__ = [
     "CRITERIA", "ORIGIN_SHARES", "Comparison", "best_laws", "compare", "comparison_of", "criteria", "is_comparison",
 ]  # fmt: skip
 
-Array = NDArray[np.float64]
 
 CRITERIA = ("aic", "aicc", "bic")
 #: The shares of the points, smallest first, from which the others are forecast.

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array, BoolArray
 from forecast.errors import FitError
 from forecast.fit.pool.curve_constants import TUNING
 from forecast.fit.pool.curve_forecast import MIN_CURVE_POINTS, ceiling_of, forecast_curve, is_rising
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["WARN_BAND_FACTOR", "Curve", "beyond"]
 
-Array = NDArray[np.float64]
 
 #: A band of 90 % whose ends are further apart than this factor is warned of. Of what was tried on real curves this
 #: alone told large errors from small ones (``tests/evaluation/test_curve_record.py``).
@@ -45,7 +44,7 @@ class Curve:
     x: Array
     y: Array
     places: Array
-    ahead: NDArray[np.bool_]
+    ahead: BoolArray
 
     def pooled(self, level: float) -> dict[str, Array]:
         """Return the bands of the pool of laws at the places ahead: of the law, and of an observation; maybe none."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forecast.base import budgets
+from forecast.base.arrays import Array, BoolArray, IntArray
 from forecast.errors import FitError, ForecastError
 from forecast.fit.data.observations import Observations
 from forecast.fit.inference.covariance import assess_parameters
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from forecast.fit.solve.newton import NewtonResult
 
 __all__ = ["fit_curves", "fit_one"]
-
-Array: TypeAlias = NDArray[np.float64]
 
 
 def fit_one(
@@ -116,7 +114,7 @@ def _by_search(
 
 def _single_solution(
     setting: Setting, observations: Observations, problem: Problem, own: Mapping[str, Array], q: Array,
-    settled: bool, starts: NDArray[np.int64], given: bool,
+    settled: bool, starts: IntArray, given: bool,
 ) -> Solutions:  # fmt: skip
     result = Solutions(
         setting=setting, curves=observations.as_curves(), q=q, settled=np.array([True]),
@@ -165,10 +163,10 @@ def _search_optima(
     part: Observations,
     target: Target,
     solved: NewtonResult,
-    starts: NDArray[np.int64],
+    starts: IntArray,
     start: Array | None,
     seed: int,
-) -> tuple[Target, NDArray[np.bool_]]:
+) -> tuple[Target, BoolArray]:
     """Search for the optimum of each curve that did not settle as for that of a single fit; tell which are in doubt."""
     doubted = np.zeros(solved.settled.size, dtype=bool)
     options = {o: np.array(v) for o, v in target.options.items()}
@@ -191,7 +189,7 @@ def _search_optima(
     return replace(target, options=options), doubted
 
 
-def _with_pole(poles: Poles | None, setting: Setting, solved: NewtonResult) -> NDArray[np.bool_]:
+def _with_pole(poles: Poles | None, setting: Setting, solved: NewtonResult) -> BoolArray:
     """Tell which curves were solved with a pole among their points."""
     if poles is None:
         return np.zeros(solved.settled.size, dtype=bool)

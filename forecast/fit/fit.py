@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array
 from forecast.base.lazy import xr
 from forecast.base.operators import Operators
 from forecast.errors import FitError, RoundedConstantsWarning, UncertaintyError, printable
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from forecast.laws import Law
 
 __all__ = ["Fit"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

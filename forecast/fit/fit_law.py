@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forecast import tables
+from forecast.base.arrays import Array
 from forecast.errors import FitError, UsageError, printable
 from forecast.fit import objectives
 from forecast.fit.curves import fit_one
@@ -18,7 +19,7 @@ from forecast.fit.inference.bootstrap import Resampling, with_replicates
 from forecast.fit.inference.resample import check_replicates as check_resampling
 from forecast.fit.options import FitRequest
 from forecast.fit.problem.coordinates import law_label, solver_coordinates, start_in_coordinates
-from forecast.fit.problem.problem import Array, Problem
+from forecast.fit.problem.problem import Problem
 from forecast.fit.problem.setting import Setting
 from forecast.fit.solve.domain import check_domain
 from forecast.fit.solve.parallel import check_workers

@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from forecast.base.arrays import Array
 from forecast.base.html_text import HtmlText
 from forecast.errors import FitError, UnknownNameError, printable
 from forecast.fit.any_fit import AnyFit
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Fits"]
 
-Array: TypeAlias = NDArray[np.float64]
 
 #: Most single fits in the cache.
 MAX_CACHED_FITS = 1000

@@ -7,8 +7,8 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array, BoolArray, IntArray
 from forecast.base.lazy import is_masked_array, xr
 from forecast.base.netcdf import quantiles
 from forecast.errors import DataError, FitError, UncertaintyError, UnknownNameError, UsageError, first_names, printable
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 __all__ = ["STATISTICS", "WARN_DECADES", "check_level", "extrapolation", "predict", "replicate_percentiles"]
 
-Array = NDArray[np.float64]
 
 #: Predictions further than this from the data carry a warning, in decades; along a curve see `FARTHEST_DECADES`.
 WARN_DECADES = 0.5
@@ -253,7 +252,7 @@ def _check_meaning(fit: Fit | Fits, parameters: Mapping[str, Array], points: Map
         raise UsageError(f"{fit.name}: {what}, got {float(values[at]):.4g} at {said}{which}")
 
 
-def _missing_value_reason(fit: Fit, values: Mapping[str, Array], lost: NDArray[np.bool_]) -> str:
+def _missing_value_reason(fit: Fit, values: Mapping[str, Array], lost: BoolArray) -> str:
     """Say which variable is to blame at points without a value: missing, or not positive where it must be."""
     reasons = []
     for name, column in values.items():
@@ -268,7 +267,7 @@ def _missing_value_reason(fit: Fit, values: Mapping[str, Array], lost: NDArray[n
     return ", ".join(reasons)
 
 
-def _which(marked: NDArray[np.bool_]) -> str:
+def _which(marked: BoolArray) -> str:
     """Name the first points that are marked; nothing where there is only one point."""
     if marked.size == 1:
         return ""
@@ -276,7 +275,7 @@ def _which(marked: NDArray[np.bool_]) -> str:
     return f" (number {first_names(places)}, counted from 1)"
 
 
-def _observation_mean(fit: Fit | Fits, rows: NDArray[np.int64], centre: Array) -> Array:
+def _observation_mean(fit: Fit | Fits, rows: IntArray, centre: Array) -> Array:
     """Return the mean of an observation, (B, p): under a log objective above the median."""
     if fit.solutions is None or not fit.log:
         return centre
@@ -323,7 +322,7 @@ def _band_inflation(fit: Fit, doubted: bool) -> str:
 
 
 def _prediction_bands(
-    solutions: Solutions, rows: NDArray[np.int64], points: Mapping[str, Array], centre: Array, level: float
+    solutions: Solutions, rows: IntArray, points: Mapping[str, Array], centre: Array, level: float
 ) -> tuple[dict[str, Array], bool]:
     """Return both bands of some fits, (B, p): of the law, and of one observation; and whether its form is doubted.
 
@@ -414,9 +413,7 @@ def replicate_percentiles(
     return ends[0].reshape(shape), ends[1].reshape(shape)
 
 
-def _law_standard_errors(
-    solutions: Solutions, rows: NDArray[np.int64], points: Mapping[str, Array], centre: Array
-) -> Array:
+def _law_standard_errors(solutions: Solutions, rows: IntArray, points: Mapping[str, Array], centre: Array) -> Array:
     """Return the standard error of the law at points, (B, p), of its logarithm under a log objective."""
     known = solutions.known
     slopes = _law_slopes(solutions, rows, points, centre) * known.factors[:, rows, None]
@@ -426,7 +423,7 @@ def _law_standard_errors(
 
 
 def _law_slopes(
-    solutions: Solutions, rows: NDArray[np.int64], points: Mapping[str, Array], centre: Array | None = None
+    solutions: Solutions, rows: IntArray, points: Mapping[str, Array], centre: Array | None = None
 ) -> Array:
     """Return the derivatives of the law by its free parameters, (k, B, p); of its logarithm under a log objective."""
     law = solutions.law

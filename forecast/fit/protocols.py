@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forecast import formula
+from forecast.base.arrays import Array, BoolArray
 from forecast.base.html_text import HtmlText
 from forecast.base.lazy import xr
 from forecast.contract.published import ProtocolSpec
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from forecast.fit.fit import Fit
     from forecast.fit.options import FitKeywords, FitRequest
     from forecast.laws import Law
-
-Array = NDArray[np.float64]
-
 
 __all__ = ["Protocol", "check_rule", "fit_by", "keep_rows", "protocol"]
 
@@ -185,8 +182,8 @@ def check_rule(rule: str, *, where: str = "") -> None:
 
 
 def keep_rows(
-    columns: Mapping[str, Any], rules: Sequence[str], *, where: str = "", among: NDArray[np.bool_] | None = None
-) -> NDArray[np.bool_]:
+    columns: Mapping[str, Any], rules: Sequence[str], *, where: str = "", among: BoolArray | None = None
+) -> BoolArray:
     """Mark the rows that pass every rule, each rule looking at what those before it left.
 
     Parameters
@@ -212,7 +209,7 @@ def _find_column(columns: Mapping[str, Any], name: str, where: str) -> Any:
     return columns[meant(name, columns, where)]
 
 
-def _rule_mask(columns: Mapping[str, Any], rule: str, mask: NDArray[np.bool_], where: str) -> NDArray[np.bool_]:
+def _rule_mask(columns: Mapping[str, Any], rule: str, mask: BoolArray, where: str) -> BoolArray:
 
     if found := _DROP.fullmatch(rule):
         count, side, name = int(found[1]), found[2], found[3]

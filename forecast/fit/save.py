@@ -13,11 +13,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.arrays import Array
 from forecast.base.json_text import strict_json, to_json
 from forecast.base.lazy import xr
 from forecast.base.saved_records import (
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
 __all__ = ["fit_of", "is_fit", "load_fit", "read_untrusted", "save_fit"]
 
 T = TypeVar("T")
-Array: TypeAlias = NDArray[np.float64]
 
 FIT_KIND, FIT_FORMAT = "fit", "2"
 #: How the replicates of a bootstrap were drawn, as counts of each fit.

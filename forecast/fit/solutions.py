@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.arrays import Array, BoolArray, IntArray
 from forecast.fit.data.residual_autocorrelation import autocorrelation
 from forecast.fit.inference.covariance import assess_parameters
 from forecast.fit.inference.profile_endpoints import Optima
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Solutions"]
 
-Array: TypeAlias = NDArray[np.float64]
 
 #: Points times parameters up to which the default interval is the profile's: some hundredths of a second.
 MAX_PROFILE_COST = 100_000
@@ -68,9 +68,9 @@ class Solutions:
     setting: Setting
     curves: Observations
     q: Array
-    settled: NDArray[np.bool_]
-    converged: NDArray[np.bool_]
-    starts: NDArray[np.int64]
+    settled: BoolArray
+    converged: BoolArray
+    starts: IntArray
     options: Mapping[str, Array] = field(default_factory=dict)
     given: bool = False
     doubts: dict[int, str] = field(default_factory=dict)
@@ -149,7 +149,7 @@ class Solutions:
         """Whether variables have known errors."""
         return self.has_data and bool(self.curves.sigma_x)
 
-    def target(self, rows: NDArray[np.int64]) -> Target:
+    def target(self, rows: IntArray) -> Target:
         """Return what was minimised for some of the curves."""
         if rows.size == 1:
             return self.problem(int(rows[0])).target()
@@ -227,7 +227,7 @@ class Solutions:
         return {name: errors.get(name, none) for name in self.law.parameters}
 
     @property
-    def n(self) -> NDArray[np.int64]:
+    def n(self) -> IntArray:
         """(B,), the number of points."""
         return np.asarray((self.curves.weights > 0).sum(axis=1))
 
@@ -309,19 +309,19 @@ class Solutions:
         return np.broadcast_to(along, left.shape), left, np.where(np.isfinite(left), self.curves.weights, 0.0)
 
     @functools.cached_property
-    def profilable(self) -> NDArray[np.bool_]:
+    def profilable(self) -> BoolArray:
         """Of which fits the profile can be followed: some scatter is left, and it is more than rounding."""
         good = self.settled & ~self.known.exact
         good[list(self.known.flaws)] = False
         return good
 
     @functools.cached_property
-    def affordable(self) -> NDArray[np.bool_]:
+    def affordable(self) -> BoolArray:
         """Of which fits the profile costs little: the law has derivatives, the data are kept and not many."""
         few = self.n * len(self.law.parameters) <= MAX_PROFILE_COST
         return self.profilable & few & self.has_data & (self.law._plain.expression is not None)
 
-    def enough_replicates(self, level: float) -> NDArray[np.bool_]:
+    def enough_replicates(self, level: float) -> BoolArray:
         """Tell which fits have replicates enough for a level; those of an exact fit repeat it, and tell nothing."""
         enough = np.array([r is not None and r.enough(level) for r in self.replicates], dtype=bool)
         return enough & self.profilable
@@ -331,6 +331,6 @@ class Solutions:
         """Cache of profile endpoints by level; see `forecast.fit.inference.profile.endpoints_of`."""
         return {}
 
-    def optima(self, rows: NDArray[np.int64]) -> Optima:
+    def optima(self, rows: IntArray) -> Optima:
         """Return what the profiles of some of the fits start from."""
         return Optima.of(self.target(rows), self.q[:, rows])

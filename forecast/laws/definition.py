@@ -7,6 +7,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, overload
 
+import numpy as np
+
+from forecast.base.arrays import Array
 from forecast.contract.specs import PublishedFit
 from forecast.errors import FormulaError, UnknownNameError, UsageError, printable
 from forecast.formula import Formula, check_name, parse
@@ -18,9 +21,6 @@ from forecast.laws.requirements import meaningful, parse_requirements
 if TYPE_CHECKING:
     from concurrent.futures import Executor
     from typing import Unpack
-
-    import numpy as np
-    from numpy.typing import NDArray
 
     from forecast.fit.fit import Fit
     from forecast.fit.fits import Fits
@@ -261,7 +261,7 @@ class Law(Composable):
 
     # Values -----------------------------------------------------------------------------------------------------------
 
-    def value(self, parameters: Mapping[str, Any], /, **variables: Any) -> NDArray[np.float64]:
+    def value(self, parameters: Mapping[str, Any], /, **variables: Any) -> Array:
         """Compute the law.
 
         Parameters
@@ -279,7 +279,7 @@ class Law(Composable):
         values, shape = _collect_arguments(self, parameters, variables)
         return meaningful(self.requires, values, self._form.value(values, shape))
 
-    def jacobian(self, parameters: Mapping[str, Any], /, **variables: Any) -> NDArray[np.float64]:
+    def jacobian(self, parameters: Mapping[str, Any], /, **variables: Any) -> Array:
         """Compute the derivatives with respect to the parameters, in the order of `parameters`.
 
         A law that is code is differentiated by central finite differences.
@@ -289,8 +289,6 @@ class Law(Composable):
         numpy.ndarray
             Shape (number of parameters, ...), the rest as `value`.
         """
-        import numpy as np
-
         values, shape = _collect_arguments(self, parameters, variables)
         rows = np.empty((len(self.parameters), *shape))
         for i, slope in enumerate(self.program().evaluate(values, 1)[1]):
@@ -411,10 +409,8 @@ class Law(Composable):
 
 def _collect_arguments(
     law: Law, parameters: Mapping[str, Any], variables: Mapping[str, Any]
-) -> tuple[dict[str, NDArray[np.float64]], tuple[int, ...]]:
+) -> tuple[dict[str, Array], tuple[int, ...]]:
     """Return everything a law needs as float64 arrays, and the shape they broadcast to."""
-    import numpy as np
-
     for name in variables:
         if name not in law.variables:
             raise UnknownNameError("variable", name, law.variables, where=law._where)

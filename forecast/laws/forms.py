@@ -6,18 +6,16 @@ import abc
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from forecast.base.arrays import Array
 from forecast.contract.plugin_calls import call_guarded
 from forecast.errors import PluginContractError
 from forecast.formula import Formula
 from forecast.formula.tree import latex_name
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from forecast.laws.program import Program
-
-    Array = NDArray[np.float64]
 
 __all__ = ["Code", "Explicit", "Form"]
 
@@ -75,8 +73,6 @@ class Explicit(Form):
 
     def value(self, values: Mapping[str, Any], shape: tuple[int, ...]) -> Array:
         """Compute the formula."""
-        import numpy as np
-
         return np.array(np.broadcast_to(self._formula.evaluate(values), shape), dtype=np.float64)
 
     def program(self, parameters: tuple[str, ...], variables: tuple[str, ...]) -> Program:
@@ -105,8 +101,6 @@ class Code(Form):
 
     def value(self, values: Mapping[str, Any], shape: tuple[int, ...]) -> Array:
         """Call the code."""
-        import numpy as np
-
         own = {n: _read_only_view(values[n]) for n in self._parameters}
         variables = {n: _read_only_view(values[n]) for n in self._variables}
 
@@ -143,8 +137,6 @@ class Code(Form):
 
 def _read_only_view(value: Any) -> Any:
     """Return a view that cannot be written to: what the code is given stays what it was."""
-    import numpy as np
-
     if not isinstance(value, np.ndarray):
         return value
     view = value.view()

@@ -12,6 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
+
+from forecast.base.arrays import Array
 from forecast.errors import UnknownNameError, UsageError, printable
 from forecast.formula import Formula, Name, check_name
 from forecast.laws.forms import Code, Form
@@ -19,12 +22,7 @@ from forecast.laws.program import DifferenceProgram, Found, Program
 from forecast.laws.requirements import meaningful
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from forecast.laws.definition import Law
-
-    Array = NDArray[np.float64]
 
 __all__ = ["Groupable", "Grouped", "group_law"]
 
@@ -117,8 +115,6 @@ class Grouped(Form):
         UnknownNameError
             With the nearest label.
         """
-        import numpy as np
-
         values = getattr(given, "values", given)
         array = np.asarray(values)
         if array.dtype.kind not in "UO" or (
@@ -134,8 +130,6 @@ class Grouped(Form):
 
     def value(self, values: Mapping[str, Any], shape: tuple[int, ...]) -> Array:
         """Compute it; nan where the group is none of the labels."""
-        import numpy as np
-
         form = self.law._form
         if not isinstance(form, Code):
             known = np.isin(values[self.by], np.arange(len(self.labels)))
@@ -157,8 +151,6 @@ class Grouped(Form):
 
     def chosen(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the own parameters as each point's group has them."""
-        import numpy as np
-
         codes = np.asarray(values[self.by])
         known = np.isin(codes, np.arange(len(self.labels)))
         places = np.where(known, codes, 0).astype(np.int64)
@@ -238,8 +230,6 @@ class GroupedProgram(Program):
         self._roles = form.roles() | {p: [(inner.parameters.index(p), None)] for p in self._extra}
 
     def _evaluate(self, values: Mapping[str, Array], shape: tuple[int, ...], order: int) -> Found:
-        import numpy as np
-
         given = {**_ungrouped_values(self.form.law, values), **self.form.chosen(values)}
         value, slopes, curves = self._inner.evaluate(given, order)
         codes = values[self.form.by]

@@ -10,21 +10,18 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from forecast.base import budgets
+from forecast.base.arrays import Array, BoolArray
 from forecast.base.number_checks import is_real
 from forecast.errors import FormulaError
 from forecast.formula import Formula, parse
 from forecast.formula.tree import latex_name, number_node
 from forecast.laws.forms import Form, formula_program, replace_names
 from forecast.laws.program import Found, Program
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 __all__ = ["Implicit", "parse_equation"]
 
@@ -174,8 +171,6 @@ class ImplicitProgram(Program):
         return y, gradient, hessian
 
     def _solve(self, values: Mapping[str, Array], shape: tuple[int, ...]) -> Array:
-        import numpy as np
-
         low, high = (np.asarray(e.evaluate(values), dtype=np.float64) for e in self.form.ends)
         goal = np.broadcast_to(self._right.evaluate(values, 0)[0], shape)
         equations = _Equations(
@@ -185,15 +180,11 @@ class ImplicitProgram(Program):
         return _solve_equations(self._at, equations, begun)
 
     def _at(self, y: Array, given: Mapping[str, Array]) -> tuple[Array, Array]:
-        import numpy as np
-
         left, (slope, *_), _ = self._slope.evaluate({**given, self.form.output: y}, 1)
         return left, slope if np.shape(slope) == y.shape else np.broadcast_to(slope, y.shape)
 
     def _bracketed(self, equations: _Equations) -> tuple[_Equations, Array]:
         """Bracket the solutions: return the direction of the left side, and logits of places close to the goal."""
-        import numpy as np
-
         low, high, goal = equations.low, equations.high, equations.goal
         shape = np.broadcast_shapes(low.shape, high.shape, *(a.shape for a in equations.given.values()))
         places = np.arange(-BRACKET_POINTS, BRACKET_POINTS + 1.0).reshape(-1, *(1,) * len(shape))
@@ -245,21 +236,15 @@ class _Equations:
     @functools.cached_property
     def inside(self) -> tuple[Array, Array]:
         """The numbers next to the ends."""
-        import numpy as np
-
         return np.nextafter(self.low, self.high), np.nextafter(self.high, self.low)
 
     @functools.cached_property
-    def usable(self) -> NDArray[np.bool_]:
+    def usable(self) -> BoolArray:
         """Whether there is something to solve."""
-        import numpy as np
-
         return np.asarray((self.direction != 0) & np.isfinite(self.goal))
 
-    def take(self, which: NDArray[np.bool_]) -> _Equations:
+    def take(self, which: BoolArray) -> _Equations:
         """Return those of some places, marked in the shape of the goals."""
-        import numpy as np
-
         places = np.flatnonzero(which)
 
         def some(values: Array) -> Array:
@@ -276,8 +261,6 @@ class _Equations:
 
     def place(self, u: Array) -> Array:
         """Return the places of logits."""
-        import numpy as np
-
         small = np.exp(-np.abs(u))
         step = self.width * small / (1 + small)
         return _clip(np.where(u < 0, self.low + step, self.high - step), *self.inside)
@@ -285,8 +268,6 @@ class _Equations:
 
 def _clip(values: Array, low: Any, high: Any) -> Array:
     """Return values moved between two others, as `numpy.clip` does in three times as long where they are few."""
-    import numpy as np
-
     return np.asarray(np.minimum(np.maximum(values, low), high))
 
 
@@ -301,8 +282,6 @@ def _solve_equations(at: Any, equations: _Equations, start: Array) -> Array:
     start : ndarray
         The logits of places to begin at.
     """
-    import numpy as np
-
     y, sure = np.full(start.shape, np.nan), np.zeros(start.shape, dtype=bool)
     where, some = np.arange(y.size).reshape(y.shape), equations
     # nothing between the ends is closer to one than its rounding
@@ -349,8 +328,6 @@ def _solve_equations(at: Any, equations: _Equations, start: Array) -> Array:
 
 def _polish_roots(at: Any, equations: _Equations, y: Array) -> Array:
     """Return solutions after a last step, nan where they are none."""
-    import numpy as np
-
     left, slope = at(y, equations.given)
     for _ in range(2):  # where the ends are far larger than the output, the output itself has digits left
         step = (left - equations.goal) / slope

@@ -9,19 +9,16 @@ import abc
 import functools
 import itertools
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
+import numpy as np
+
+from forecast.base.arrays import Array
 from forecast.errors import printable
 from forecast.formula import Node, tree
 from forecast.formula.derivatives import Derivatives
 from forecast.formula.expression_graph import ExpressionGraph
 from forecast.formula.tape import Tape
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 __all__ = ["FormulaProgram", "Program"]
 
@@ -67,8 +64,6 @@ class Program(abc.ABC):
         Results are for reading: one array may stand in several places, and may be one that was passed in.
         What overflows is inf, what has no real value is nan; nothing warns.
         """
-        import numpy as np
-
         arrays = {n: np.asarray(values[n], dtype=np.float64) for n in (*self.parameters, *self.variables)}
         shapes = {a.shape for a in arrays.values()}
         shape = next(iter(shapes)) if len(shapes) == 1 else np.broadcast_shapes(*shapes)
@@ -145,8 +140,6 @@ class FormulaProgram(Program):
         return self._tapes[key]
 
     def _evaluate(self, values: Mapping[str, Array], shape: tuple[int, ...], order: int) -> Found:
-        import numpy as np
-
         signs = tuple(bool(np.count_nonzero(a > 0) == a.size) for a in values.values())
         tape, pairs = self._tape(order, signs)
         value, *rest = tape.run(values, shape)
@@ -178,8 +171,6 @@ class DifferenceProgram(Program):
         self._compute = compute
 
     def _evaluate(self, values: Mapping[str, Array], shape: tuple[int, ...], order: int) -> Found:
-        import numpy as np
-
         value = self._compute(values, shape)
         gradient: list[Any] = []
         hessian: dict[tuple[int, int], Any] = {}

@@ -5,16 +5,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+
+from forecast.base.arrays import Array
 from forecast.errors import UnknownNameError
 from forecast.formula import parse
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 __all__ = ["meaningful", "parse_requirements", "unmet"]
 
@@ -43,8 +40,6 @@ def unmet(
     requires: Mapping[str, str], values: Mapping[str, Any], shape: tuple[int, ...]
 ) -> Iterator[tuple[str, tuple[str, ...], Array]]:
     """Walk the requirements that somewhere do not hold: the formula, its names, and what it gives at every point."""
-    import numpy as np
-
     for text in requires:
         requirement = _parsed(text)
         with np.errstate(all="ignore"):
@@ -55,8 +50,6 @@ def unmet(
 
 def meaningful(requires: Mapping[str, str], values: Mapping[str, Any], found: Array) -> Array:
     """Return values of a law, nan where one of its requirements does not hold."""
-    import numpy as np
-
     for _, _, given in unmet(requires, values, found.shape):
         found = np.where(given <= 0, np.nan, found)
     return found

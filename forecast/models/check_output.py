@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+
+from forecast.base.arrays import Array
 from forecast.base.lazy import is_masked_array
 from forecast.base.operators import Operators
 from forecast.contract.specs import Input
 from forecast.errors import PluginContractError, printable
 from forecast.models.protocol import Description, Model, Observations, OtherModel, OtherQuantity
 from forecast.units import qualifiers
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 __all__ = [
     "checked_description",
@@ -67,8 +64,6 @@ def checked_model(returned: object, what: str) -> Model:
 
 def _copy_of_numbers(array: object, shape: tuple[int, ...], what: str, dims: str) -> Array:
     """Return a copy as float64 of an array of real numbers of this shape, none of them NaN."""
-    import numpy as np
-
     out = _copy_of_floats(array, shape, what, dims)
     if np.isnan(out).any():
         raise PluginContractError(f"{what}: {int(np.isnan(out).sum())} of {out.size} values are NaN")
@@ -77,8 +72,6 @@ def _copy_of_numbers(array: object, shape: tuple[int, ...], what: str, dims: str
 
 def _copy_of_floats(array: object, shape: tuple[int, ...], what: str, dims: str) -> Array:
     """Return a copy as float64 of an array of real numbers of this shape."""
-    import numpy as np
-
     if not isinstance(array, np.ndarray):
         raise PluginContractError(f"{what}: expected an array of shape {dims}, got {type(array).__name__}")
     if array.dtype.kind not in "fiu":
@@ -99,8 +92,6 @@ def checked_draws(draws: object, shape: tuple[int, int], what: str) -> Array:
     ------
     PluginContractError
     """
-    import numpy as np
-
     dims = "(time, draw)"
     if isinstance(draws, np.ndarray) and draws.shape == shape and shape[0] > 1 and draws.strides[0] == 0:
         return np.broadcast_to(_copy_of_floats(draws[:1], (1, shape[1]), what, dims), shape)
@@ -131,8 +122,6 @@ def checked_observations(returned: object, what: str) -> Observations | None:
     ------
     PluginContractError
     """
-    import numpy as np
-
     from forecast import units
 
     if returned is None:

@@ -6,17 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from forecast.base.arrays import Array
 from forecast.contract.specs import EstimateSpec, Input
 from forecast.errors import UsageError
 from forecast.models.protocol import Description, Model, Need, Unfitted
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from forecast.base.streams import Streams
-
-    Array = NDArray[np.float64]
 
 __all__ = ["estimate", "from_spec"]
 
@@ -39,8 +37,6 @@ class _Estimate(Unfitted):
     expression: str
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
-        import numpy as np
-
         from forecast import formula, units
 
         input_units = {n: need.unit for n, need in self.inputs.items() if isinstance(need, Input)}

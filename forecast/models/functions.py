@@ -7,6 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from forecast.base.arrays import Array
 from forecast.base.lazy import is_masked_array
 from forecast.contract.registry import import_target
 from forecast.contract.specs import FunctionSpec
@@ -14,12 +17,7 @@ from forecast.errors import PluginContractError, UnknownNameError, UsageError
 from forecast.models.protocol import Description, FittedModel, Model, ModelRecord, OtherQuantity
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from forecast.base.streams import Streams
-
-    Array = NDArray[np.float64]
 
 __all__ = ["check_along", "check_places", "from_spec", "function", "takes_time"]
 
@@ -100,8 +98,6 @@ class _FittedFunction(FittedModel):
         return not self.model.along
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
-        import numpy as np
-
         shape = (len(time), streams.draws)
         # what broadcasts is read-only: a function cannot write to what others read
         arrays = {
@@ -175,8 +171,6 @@ def check_places(call: Callable[..., Any], arrays: Mapping[str, Array], whole: A
     ------
     PluginContractError
     """
-    import numpy as np
-
     rng = np.random.default_rng(0)
     if along == "time":  # other worlds, and fewer dates
         steps, worlds = (len(whole) + 1) // 2, rng.permutation(whole.shape[1])[:7]
@@ -205,8 +199,6 @@ def _check_returned(returned: object, shape: tuple[int, int], what: str) -> Arra
     ------
     PluginContractError
     """
-    import numpy as np
-
     if not isinstance(returned, (np.ndarray, float, int, np.number)) or isinstance(returned, bool):
         raise PluginContractError(f"{what}: expected an array, got {type(returned).__name__}")
     array = np.asarray(returned)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array
 from forecast.errors import (
     DataError,
     FitError,
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from forecast.base.streams import Streams
     from forecast.fit.fit import Fit
     from forecast.laws import Law
-
-Array = NDArray[np.float64]
-
 
 __all__ = ["FittedLaw", "LawModel", "fitted_law"]
 

@@ -7,18 +7,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from forecast.base.arrays import Array, IntArray
 from forecast.contract.specs import Input, MixtureSpec
 from forecast.errors import UsageError
 from forecast.models.protocol import Description, Model, Need, OtherModel, Unfitted
 from forecast.models.scales import Bounds
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from forecast.base.streams import Streams
-
-    Array = NDArray[np.float64]
 
 __all__ = ["from_spec", "mixture"]
 
@@ -147,8 +145,6 @@ class _Mixture(Unfitted):
         return replace(self, inputs=inputs, bounds=bounds)
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
-        import numpy as np
-
         from forecast import units
 
         names = list(self.weights)
@@ -190,8 +186,6 @@ class _Mixture(Unfitted):
         )
 
 
-def _last_positive_member(weights: Array) -> NDArray[np.int64]:
+def _last_positive_member(weights: Array) -> IntArray:
     """Return, for each draw, the last member whose weight is above zero."""
-    import numpy as np
-
     return np.asarray(len(weights) - 1 - np.argmax(weights[::-1] > 0, axis=0))

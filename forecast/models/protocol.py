@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from forecast.base.arrays import Array
 from forecast.base.html_text import HtmlText
 from forecast.base.operators import Operators
 from forecast.contract.specs import Input
@@ -19,12 +20,7 @@ from forecast.errors import ForecastError, ForecastWarning
 from forecast.models.scales import LEVEL, UNBOUNDED, Bounds, Scale
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from forecast.base.streams import Streams
-
-    Array = NDArray[np.float64]
 
 __all__ = [
     "Broken", "Description", "FittedModel", "FittedShape", "Model", "ModelRecord", "Need", "Observations", "OtherModel",

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from forecast.base.arrays import Array
 from forecast.contract.specs import RelationSpec
 from forecast.errors import BeyondDataWarning, DataError, ForecastError, ForecastWarning
 from forecast.models.protocol import Description, FittedModel, Model, Need, OtherQuantity
@@ -13,13 +16,8 @@ from forecast.models.shapes.conditioned import condition_draws
 from forecast.units import qualifiers
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from forecast.base.streams import Streams
     from forecast.fit.fit import Fit
-
-    Array = NDArray[np.float64]
 
 __all__ = ["FittedRelation", "from_spec", "left_out"]
 
@@ -107,8 +105,6 @@ class FittedRelation(FittedModel):
 
     def _conditional(self, draws: Mapping[str, Array]) -> Mapping[str, Array]:
         """Move the draws by a regression, of the logarithms of parameters that are positive in every draw."""
-        import numpy as np
-
         from forecast.base.streams import Streams
 
         reference = self._parameter_draws(Streams(0, self.name, 0))  # one block, so that every block moves alike
@@ -142,8 +138,6 @@ class FittedRelation(FittedModel):
 
     def warnings(self, inputs: Mapping[str, Array]) -> tuple[ForecastWarning, ...]:
         """Return warnings of variables that lie, in the median draw, as far outside the data as `Fit.predict` warns."""
-        import numpy as np
-
         from forecast.fit.predict import WARN_DECADES, extrapolation
 
         out: list[ForecastWarning] = []

@@ -7,17 +7,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array
 from forecast.contract.specs import Input
 from forecast.errors import UnknownNameError, UsageError
 from forecast.models.protocol import Description, Model, Unfitted
 
 if TYPE_CHECKING:
     from forecast.base.streams import Streams
-
-Array = NDArray[np.float64]
-
 
 __all__ = ["paths_model"]
 

@@ -5,17 +5,13 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+
+import numpy as np
 
 from forecast import units
+from forecast.base.arrays import Array, BoolArray
 from forecast.contract.fields import SCALES
 from forecast.errors import DataError, UnknownNameError, UsageError, printable
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 __all__ = ["LEVEL", "UNBOUNDED", "Bounds", "Scale", "find_scale"]
 
@@ -191,18 +187,14 @@ class Scale:
         top = f" to {self.ceiling:g}" if self.ceiling < math.inf else " on"
         return f"values from {self.floor:g}{top}"
 
-    def is_beyond(self, value: Array) -> NDArray[np.bool_]:
+    def is_beyond(self, value: Array) -> BoolArray:
         """Return where values lie beyond an end of the scale."""
-        import numpy as np
-
         if self.kind in ("linear", "signed"):
             return np.zeros(np.shape(value), dtype=bool)
         return np.asarray((value < self.floor) | (value > self.ceiling))
 
     def to(self, value: Array) -> Array:
         """Return values on the scale."""
-        import numpy as np
-
         value = np.asarray(value, dtype=float)
         if self.kind == "linear":
             return np.asarray(self.sign * (value - self.centre) / self.size)
@@ -214,14 +206,10 @@ class Scale:
 
     def to_level(self, value: Array) -> Array:
         """Return what a shape in logs takes: exp(z), of a level the values themselves and of a share its odds."""
-        import numpy as np
-
         return value if self.is_plain else np.exp(self.to(value))
 
     def back(self, scaled: Array) -> Array:
         """Return the values of what is on the scale."""
-        import numpy as np
-
         scaled = self.sign * np.clip(np.asarray(scaled, dtype=float), -MAX_SCALED, MAX_SCALED)
         if self.kind == "linear":
             return np.asarray(self.centre + self.size * scaled)
@@ -243,8 +231,6 @@ class Scale:
         DataError
             For a value beyond an end, or a series of which every value is at one.
         """
-        import numpy as np
-
         value = np.array(value, dtype=float)
         if self.kind in ("linear", "signed", "count"):
             negative = value[value < 0] if self.kind == "count" else value[:0]
@@ -318,8 +304,6 @@ def find_scale(
     >>> find_scale(np.array([12.0, 3.0]), name="price", unit="USD").line
     'level above 0'
     """
-    import numpy as np
-
     value = np.asarray(value, dtype=float)
     value = value[np.isfinite(value)]
     if declared.scale:
@@ -350,8 +334,6 @@ def _kind_of_column(
     value: Array, name: str, unit: str, limits: tuple[float | None, ...], where: str
 ) -> tuple[str, str, str]:
     """Return the kind of a column of which nothing is declared, what decided, and what remains in doubt."""
-    import numpy as np
-
     low, high = (float(value.min()), float(value.max())) if value.size else (1.0, 1.0)
     # what is computed from a column is not what the column's name says
     label = "" if _FORMULA_PATTERN.search(name) else name.lower()
@@ -404,8 +386,6 @@ def _whole(kind: str, unit: str, where: str) -> float:
 
 def _check_unmixed(value: Array, where: str) -> None:
     """Refuse shares beside percentages: times 100 the small values lie nearer to the others than these do to them."""
-    import numpy as np
-
     small, large = value[(value > 0) & (value <= 1)], value[value > 1]
     if not small.size or not large.size:
         return
@@ -418,7 +398,5 @@ def _check_unmixed(value: Array, where: str) -> None:
 
 
 def _decades(value: Array) -> float:
-    import numpy as np
-
     size = np.abs(value[value != 0])
     return float(np.log10(size.max() / size.min())) if size.size else 0.0

@@ -7,7 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from forecast import units
+from forecast.base.arrays import Array
 from forecast.base.distributions import distribution, scale_record
 from forecast.contract.fields import KEEPS
 from forecast.contract.plugin_calls import call_guarded
@@ -29,13 +32,8 @@ from forecast.models.shapes.rows import Rows, row_gap
 from forecast.units import qualifiers as bases
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from forecast.base.streams import Streams
     from forecast.tables.series import Series
-
-    Array = NDArray[np.float64]
 
 __all__ = ["check_options", "from_spec", "shape", "trend"]
 
@@ -112,8 +110,6 @@ class _FittedTrend(FittedModel):
         return replace(self, inputs={**self.inputs, **inputs})
 
     def describe(self) -> Description:
-        import numpy as np
-
         inputs = [(i, distribution(i.distribution, where=i.name)) for i in self.inputs.values()]
         middle = {i.name: np.array([dist.median()]) for i, dist in inputs}
         description = (self.shape.given(middle) if middle else self.shape).describe()
@@ -168,8 +164,6 @@ class _Trend(ModelRecord):
         return read, value
 
     def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
-        import numpy as np
-
         series_shape = shape(self.shape, self.options).beside(self.name)
         read, value = self._read(series_shape, as_of, yearly=self.yearly)
         covariates: dict[str, Any] = {"columns": read.covariates} if read.covariates else {}

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast import formula
+from forecast.base.arrays import Array
 from forecast.base.lazy import xr
 from forecast.base.number_checks import is_real
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from forecast.formula import Formula
 
 __all__ = ["Allocation", "allocate", "best_splits", "positive", "price_of", "refuse"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)

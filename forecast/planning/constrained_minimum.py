@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base import budgets
+from forecast.base.arrays import Array
 from forecast.base.roots import find_roots
 from forecast.errors import UsageError
 from forecast.laws.forms import formula_program
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["FormulaSurface", "LawSurface", "Minima", "SearchEnd", "Surface", "along", "lowest"]
 
-Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 #: The sizes that are looked at: powers of ten, down and up.

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forecast.base import budgets
+from forecast.base.arrays import Array, BoolArray
 from forecast.base.lazy import xr
 from forecast.base.number_checks import is_real
 from forecast.base.roots import find_roots
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = ["COMPUTE", "Inversion", "cheapest", "invert", "invert_law"]
 
-Array = NDArray[np.float64]
 
 COMPUTE = "compute"
 
@@ -52,8 +51,8 @@ class Inversion:
     """
 
     at: Array
-    never: NDArray[np.bool_]
-    already: NDArray[np.bool_]
+    never: BoolArray
+    already: BoolArray
     several: bool = False
 
     def ordered(self) -> Array:
@@ -208,7 +207,7 @@ def invert_law(
     return Inversion(at, never, already, several)
 
 
-def _one_sided_rows(side: Array, ask: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _one_sided_rows(side: Array, ask: BoolArray) -> tuple[BoolArray, BoolArray]:
     """Tell which rows that stay on one side never reach it, and which have passed it everywhere.
 
     A law that falls with the variable reaches `y` by being below it, one that rises by being above.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.arrays import Array
 from forecast.base.lazy import xr
 from forecast.base.number_checks import is_integer
 from forecast.errors import DataError, FitError, UsageError, first_names, printable
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["isoflop", "of_fit"]
 
-Array = NDArray[np.float64]
 
 #: Budgets that differ by less than this are one, in decades.
 BUDGET_ATOL_DECADES = 0.02

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forecast import formula
+from forecast.base.arrays import Array, BoolArray
 from forecast.base.lazy import xr
 from forecast.base.roots import find_roots
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from forecast.formula import Formula
 
 __all__ = ["speedup"]
-
-Array = NDArray[np.float64]
 
 
 def speedup(
@@ -137,9 +135,7 @@ def _bought(fit: Fit, parameters: Mapping[str, Any], price: Formula, budget: flo
     return found[fit.law.output]
 
 
-def _compute_needed(
-    fit: Fit, parameters: Mapping[str, Any], price: Formula, output: Array
-) -> tuple[Array, NDArray[np.bool_]]:
+def _compute_needed(fit: Fit, parameters: Mapping[str, Any], price: Formula, output: Array) -> tuple[Array, BoolArray]:
     """Return the least compute that reaches each output, inf where it never is."""
     names = tuple(fit.law.variables)
     finite = np.isfinite(output)

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array
 from forecast.base.distributions import Distribution, distribution
 from forecast.base.lazy import xr
 from forecast.base.number_checks import is_integer
@@ -28,9 +28,6 @@ from forecast.models import FittedModel, Model, OtherModel, OtherQuantity, model
 from forecast.models.nesting import walk_models
 from forecast.models.protocol import as_model
 from forecast.scenarios.settings import setting_values
-
-Array = NDArray[np.float64]
-
 
 __all__ = ["sobol_indices"]
 
@@ -50,7 +47,7 @@ class _SizedStreams(Streams):
     def draws(self) -> int:
         return self.size
 
-    def uniforms(self, part: str, count: int) -> NDArray[np.float64]:
+    def uniforms(self, part: str, count: int) -> Array:
         self(part)
         return super().uniforms(part, count)
 

@@ -14,15 +14,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array, IntArray
 from forecast.base.lazy import xr
 from forecast.errors import UnknownNameError
 from forecast.projection.crossing import answer_ranks, weighted_variance
 from forecast.projection.result import DateAnswer, Projection
-
-Array = NDArray[np.float64]
-
 
 __all__ = [
     "MIN_DRIVER_SHARE",
@@ -151,7 +148,7 @@ class UncertainNumber:
         return np.nan_to_num(self._raw_draws)
 
     @cached_property
-    def sorted(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def sorted(self) -> tuple[IntArray, IntArray]:
         """The draws in the order of their bins, and where each bin begins."""
         place = _make_bins(self.draws, self.most)
         order = np.argsort(place, kind="stable")
@@ -240,7 +237,7 @@ def _explained_variance(columns: _Columns, numbers: Sequence[UncertainNumber]) -
     return columns.fitted(design)
 
 
-def _make_bins(draws: Array, bins: int) -> NDArray[np.int64]:
+def _make_bins(draws: Array, bins: int) -> IntArray:
     """Sort draws into bins of as many each; a number of few values, such as a regime, has a bin for each value."""
     order = np.argsort(draws, kind="stable")
     rises = np.diff(draws[order]) > 0

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.arrays import Array, IntArray
 from forecast.errors import DataError, FitError, UnknownNameError, UsageError, first_names, printable
 
 if TYPE_CHECKING:
@@ -29,13 +30,12 @@ __all__ = [
     "point_codes",
 ]
 
-Array = NDArray[np.float64]
 
 #: Fewer groups than this say little about how groups differ.
 MIN_GROUPS = 10
 
 
-def labels_of(column: Any, size: int, name: str) -> tuple[NDArray[np.str_], NDArray[np.int64], tuple[str, ...]]:
+def labels_of(column: Any, size: int, name: str) -> tuple[NDArray[np.str_], IntArray, tuple[str, ...]]:
     """Return the label of each row, its place among the labels, and the labels in order.
 
     Raises
@@ -64,7 +64,7 @@ def labels_of(column: Any, size: int, name: str) -> tuple[NDArray[np.str_], NDAr
     return texts, np.asarray(places, dtype=np.int64).ravel(), tuple(labels)
 
 
-def point_codes(columns: Sequence[NDArray[np.float64]]) -> NDArray[np.int64]:
+def point_codes(columns: Sequence[Array]) -> IntArray:
     """Return which rows stand at one point, an integer from 0 each, in the order of their values.
 
     Many times faster than ``numpy.unique`` along an axis, which compares rows as bytes.

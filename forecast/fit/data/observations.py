@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast import formula, tables
+from forecast.base.arrays import Array, BoolArray, IntArray
 from forecast.base.lazy import xr
 from forecast.errors import DataError, EmptyDataError, UnknownNameError, UsageError, first_names, printable
 from forecast.fit.data.groups import labels_of
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Observations", "points_of", "read_observations"]
 
-Array = NDArray[np.float64]
 
 #: Where y is nowhere larger than this, or its inverse, sums of squares leave the range of numbers.
 MIN_MAGNITUDE = 1e-120
@@ -72,12 +72,12 @@ class Observations:
     absolute_sigma: bool = False
     columns: Mapping[str, Array] = field(default_factory=dict)
     sigma_x: Mapping[str, Array] = field(default_factory=dict)
-    groups: NDArray[np.int64] | None = None
+    groups: IntArray | None = None
     group_labels: tuple[str, ...] = ()
     by: str = ""
     labels: NDArray[Any] = field(default_factory=lambda: np.array([0]))
     reasons: tuple[str, ...] = ("",)
-    given: NDArray[np.bool_] | None = None
+    given: BoolArray | None = None
     called: Mapping[str, str] = field(default_factory=dict)
     read: str = ""
 
@@ -87,7 +87,7 @@ class Observations:
             self, y=self.y[None], weights=self.weights[None], columns={n: v[None] for n, v in self.columns.items()}
         )
 
-    def take(self, rows: NDArray[np.int64]) -> Observations:
+    def take(self, rows: IntArray) -> Observations:
         """Return some of the curves."""
         if rows.size == len(self.reasons):
             return self
@@ -163,7 +163,7 @@ def _compute(text: object, columns: Mapping[str, Any], where: str) -> Array:
     return np.broadcast_to(_evaluate(text, columns, where), (len(next(iter(columns.values()))),)).copy()
 
 
-def _format_rows(bad: NDArray[np.bool_]) -> str:
+def _format_rows(bad: BoolArray) -> str:
     found = np.flatnonzero(bad) + 1
     return f"{'row' if found.size == 1 else 'rows'} {first_names(found)} of {bad.size} (counted from 1)"
 
@@ -418,7 +418,7 @@ def _faults(
     y: Array,
     weights: Array,
     errors: Array | None,
-    absent: NDArray[np.bool_] | None,
+    absent: BoolArray | None,
     objective: Objective,
     columns: Mapping[str, Array],
     explained: str,
@@ -455,7 +455,7 @@ def _pad_curves(
     y: Array,
     weights: Array,
     columns: Mapping[str, Array],
-    absent: NDArray[np.bool_] | None,
+    absent: BoolArray | None,
     faults: Iterator[RowRule],
     fills: Mapping[str, float],
 ) -> Observations:
@@ -489,7 +489,7 @@ def _pad_curves(
     )
 
 
-def _filled(values: Array, good: NDArray[np.bool_]) -> Array:
+def _filled(values: Array, good: BoolArray) -> Array:
     """Put a value of the same curve where there is none: the law can be computed there, too."""
     values = np.broadcast_to(values, good.shape)
     first = values[np.arange(len(values)), good.argmax(axis=1)]
@@ -500,7 +500,7 @@ def _filled(values: Array, good: NDArray[np.bool_]) -> Array:
 
 def _read_groups(
     request: FitRequest, columns: Mapping[str, Any], size: int, name: str
-) -> tuple[NDArray[np.int64] | None, tuple[str, ...], str]:
+) -> tuple[IntArray | None, tuple[str, ...], str]:
     """Read the group of each row: its place among the labels, the labels, and what they are called."""
     given = request.groups
     if given is None:

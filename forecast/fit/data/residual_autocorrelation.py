@@ -7,14 +7,12 @@ one says how many independent points hold as much evidence: n(1 - rho)/(1 + rho)
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
-from numpy.typing import NDArray
+
+from forecast.base.arrays import Array
 
 __all__ = ["autocorrelation", "error_inflation"]
 
-Array: TypeAlias = NDArray[np.float64]
 
 #: What sqrt(n) times the autocorrelation of independent residuals exceeds in one case of twenty.
 ONE_SIDED_Z95 = 1.645

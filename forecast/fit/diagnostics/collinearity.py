@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array
 from forecast.formula import tree
 from forecast.formula.tree import Binary, Name, Number
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["edge_reasons", "together"]
 
-Array: TypeAlias = NDArray[np.float64]
 
 #: Variables whose scatter about a line is below this share of their spread vary together.
 MAX_SCATTER_SHARE = 1e-6

@@ -5,11 +5,11 @@ Such a fit ends on a bound, or with a term that has vanished, and looks like the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array, BoolArray
 from forecast.errors import printable
 from forecast.fit.solve.domain import law_values, likely_parameters
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["opposite_direction"]
 
-Array: TypeAlias = NDArray[np.float64]
 
 #: What has this chance without any trend is one; of fewer points nothing is said.
 CHANCE, MIN_POINTS = 0.01, 5
@@ -49,9 +48,7 @@ def opposite_direction(solutions: Solutions) -> str:
     return ""
 
 
-def _trends(
-    solutions: Solutions, problem: Problem, rows: NDArray[np.bool_], variables: dict[str, Array]
-) -> dict[str, int]:
+def _trends(solutions: Solutions, problem: Problem, rows: BoolArray, variables: dict[str, Array]) -> dict[str, int]:
     """Return 1 or -1 for the variables with which the data surely rise or fall, and the law, of several, does not."""
     from scipy.special import stdtrit
 
@@ -81,7 +78,7 @@ def _trends(
     }
 
 
-def _thinned(rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _thinned(rows: BoolArray) -> BoolArray:
     """Return at most `MOST_ROWS` of these rows, evenly spaced: more would make nothing surer."""
     kept = np.flatnonzero(rows)
     out = np.zeros_like(rows)

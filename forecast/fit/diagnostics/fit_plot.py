@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forecast.base import plot_style
+from forecast.base.arrays import Array
 from forecast.errors import ForecastError, UnknownNameError, UsageError, printable
 
 if TYPE_CHECKING:
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
     from forecast.fit.fit import Fit
     from forecast.fit.fits import Fits
-
-Array = NDArray[np.float64]
-
 
 __all__ = ["drawable", "panel", "plot_fit"]
 

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forecast.errors import printable
 from forecast.fit.data.residual_autocorrelation import error_inflation
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Diagnostics", "diagnose"]
 
-Array: TypeAlias = NDArray[np.float64]
 
 #: Identifiability is judged at this level, whatever the level of the requested intervals.
 DIAGNOSIS_LEVEL = 0.95

@@ -10,12 +10,12 @@ Sidak's rule.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forecast.base import budgets
+from forecast.base.arrays import Array, IntArray
 from forecast.base.lazy import xr
 from forecast.fit.data.residual_autocorrelation import error_inflation
 from forecast.fit.inference.profile import optimum, problem_of_fit, refute
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Influence", "influence", "influence_of_points"]
 
-Array: TypeAlias = NDArray[np.float64]
 
 #: A point decides a parameter if chance puts the worst of all points so far off with less than this probability (below
 #: 5 %, so that a law that bends, whose residuals are not quite Student's, raises no more false alarms than that) ...
@@ -56,7 +55,7 @@ class Influence:
         (n,): with which the worst of all points lies so far off by chance; nan where nothing can judge it.
     """
 
-    rows: NDArray[np.int64]
+    rows: IntArray
     names: tuple[str, ...]
     values: Array
     shifts: Array
@@ -167,13 +166,13 @@ def _first_order_shifts(problem: Problem, optima: Optima) -> Array:
     return np.asarray(np.where(np.isfinite(found), found, 0.0))
 
 
-def _leave_one_out_weights(problem: Problem, rows: NDArray[np.int64]) -> Array:
+def _leave_one_out_weights(problem: Problem, rows: IntArray) -> Array:
     weights = np.repeat(problem.weights[None], rows.size, axis=0)
     weights[np.arange(rows.size), rows] = 0.0
     return weights
 
 
-def _leave_one_out_steps(problem: Problem, optima: Optima, rows: NDArray[np.int64]) -> tuple[Array, Array]:
+def _leave_one_out_steps(problem: Problem, optima: Optima, rows: IntArray) -> tuple[Array, Array]:
     """Return the Newton step without each of the rows, (k, rows), and the objective that it leaves, (rows,)."""
     found, left = np.empty((problem.k, rows.size)), np.empty(rows.size)
     block = max(1, 2_000_000 // problem.weights.size)
@@ -195,7 +194,7 @@ def _leave_one_out_steps(problem: Problem, optima: Optima, rows: NDArray[np.int6
     return found, left
 
 
-def _refit_without(problem: Problem, optima: Optima, rows: NDArray[np.int64]) -> tuple[Array, Array]:
+def _refit_without(problem: Problem, optima: Optima, rows: IntArray) -> tuple[Array, Array]:
     """Solve without each of the rows; return the moves, (k, rows), and the objective that is left, (rows,)."""
     begun = np.concatenate(
         [np.repeat(optima.q, rows.size, axis=1), optima.q + _leave_one_out_steps(problem, optima, rows)[0]], axis=1

@@ -6,11 +6,11 @@ What a fit leaves beyond that is lack of fit (Fisher's F test; Draper and Smith,
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array
 from forecast.fit.data.groups import point_codes
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_P_VALUE", "LackOfFit", "lack_of_fit"]
 
-Array: TypeAlias = NDArray[np.float64]
 
 #: Below this probability a law is said to miss.
 MAX_P_VALUE = 0.01

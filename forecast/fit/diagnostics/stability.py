@@ -8,11 +8,11 @@ two estimates in this way; here the difference is not tested, which would be a k
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array, IntArray
 from forecast.fit.sizes import TABLE_ELEMENTS
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["stability_tests"]
 
-Array: TypeAlias = NDArray[np.float64]
 
 #: The last points are looked at most: a point weighs as its place to this power, as in `forecast.extrapolate`.
 RECENCY_POWER = 2.0
@@ -29,12 +28,10 @@ CHANGE_FACTOR = 2.0
 #: Directions in which the points say less than this share of the most are left alone.
 DIRECTION_RANK_RTOL = 1e-6
 
-Slopes = Callable[[NDArray[np.int64], Mapping[str, Array]], Array]
+Slopes = Callable[[IntArray, Mapping[str, Array]], Array]
 
 
-def stability_tests(
-    solutions: Solutions, rows: NDArray[np.int64], points: Mapping[str, Array], slopes: Slopes
-) -> Array:
+def stability_tests(solutions: Solutions, rows: IntArray, points: Mapping[str, Array], slopes: Slopes) -> Array:
     """Return how far the law may be wrong at points beyond the data, (B, p), as a standard deviation; 0 inside.
 
     Of laws of one positive variable under least squares; of others nothing is known. It rises from 0 at the last point

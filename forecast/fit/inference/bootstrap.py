@@ -10,12 +10,12 @@ pieces whose size depends on the number of points alone.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forecast.base import budgets
+from forecast.base.arrays import Array, BoolArray, IntArray
 from forecast.base.budgets import check_memory
 from forecast.errors import DataError, FitError, UncertaintyError, UsageError
 from forecast.fit.data.groups import check_scheme, labels_of
@@ -51,7 +51,6 @@ __all__ = [
     "with_replicates",
 ]
 
-Array: TypeAlias = NDArray[np.float64]
 
 #: Curves whose bootstraps are done together.
 CURVES_PER_BATCH = 8
@@ -87,10 +86,10 @@ class _ReplicateBlock:
 
     q: Array
     value: Array
-    settled: NDArray[np.bool_]
-    poor: NDArray[np.bool_]
-    audited: NDArray[np.bool_]
-    changed: NDArray[np.bool_]
+    settled: BoolArray
+    poor: BoolArray
+    audited: BoolArray
+    changed: BoolArray
 
 
 def bootstrap(
@@ -98,7 +97,7 @@ def bootstrap(
     at: Array,
     resampling: Resampling,
     *,
-    labels: NDArray[np.int64] | None = None,
+    labels: IntArray | None = None,
     workers: Workers = None,
     progress: Progress = None,
     where: str = "",
@@ -175,7 +174,7 @@ def with_replicates(
     solutions: Solutions,
     resampling: Resampling,
     *,
-    labels: NDArray[np.int64] | None = None,
+    labels: IntArray | None = None,
     workers: Workers = None,
     progress: Progress = None,
 ) -> Solutions:
@@ -303,7 +302,7 @@ def _refit(
     problem: Problem,
     at: Array,
     resampling: Resampling,
-    labels: NDArray[np.int64] | None,
+    labels: IntArray | None,
     blocks: range,
     every: bool,
     audit: int,
@@ -363,7 +362,7 @@ def _solve_replicates(target: Target, starts: Array, steps: int) -> NewtonResult
     return newton.solve(target, starts, iterations=steps, tolerance=STEP_TOLERANCE, blind=UNCHECKED_STEP_TOLERANCE)
 
 
-def _go_on(target: Target, found: NewtonResult, ids: NDArray[np.int64]) -> None:
+def _go_on(target: Target, found: NewtonResult, ids: IntArray) -> None:
     """Take more steps in some replicates from where they are."""
     ends = _solve_replicates(target.take(ids), found.q[:, ids], target.solver.audit.refit_steps)
     better = ends.value <= found.value[ids]
@@ -372,7 +371,7 @@ def _go_on(target: Target, found: NewtonResult, ids: NDArray[np.int64]) -> None:
     found.settled[chosen] = ends.settled[better]
 
 
-def _poor(sample: Sample, resample: Resample, count: int) -> NDArray[np.bool_]:
+def _poor(sample: Sample, resample: Resample, count: int) -> BoolArray:
     """Tell which replicates have fewer different points than parameters."""
     rows, k = sample.rows, sample.problem.k
     if resample.weights.ndim == 1:
@@ -435,7 +434,7 @@ class _WarmStarts:
         return np.asarray(np.clip(start, problem.lower[:, None], problem.upper[:, None]))
 
 
-def _fresh(problem: Problem, grid: Grid, target: Target, chosen: NDArray[np.int64]) -> tuple[Array, NDArray[np.int64]]:
+def _fresh(problem: Problem, grid: Grid, target: Target, chosen: IntArray) -> tuple[Array, IntArray]:
     """Return the best few of the grid's starts for each of some replicates, and whose they are."""
     candidates = grid.starts[:, grid.order[:512]]
     losses = np.empty((chosen.size, candidates.shape[1]))
@@ -451,7 +450,7 @@ def _fresh(problem: Problem, grid: Grid, target: Target, chosen: NDArray[np.int6
     return candidates[:, places.ravel()], np.repeat(chosen, places.shape[1])
 
 
-def _audit(both: NewtonResult, count: int, ids: NDArray[np.int64]) -> tuple[NewtonResult, NDArray[np.bool_]]:
+def _audit(both: NewtonResult, count: int, ids: IntArray) -> tuple[NewtonResult, BoolArray]:
     """Return what `count` warm starts led to, or a fresh start of the same replicate where that is better."""
     found = both.take(slice(count))
     value, settled = both.value[count:], both.settled[count:]
@@ -466,7 +465,7 @@ def _audit(both: NewtonResult, count: int, ids: NDArray[np.int64]) -> tuple[Newt
     return found, changed
 
 
-def _candidate_losses(problem: Problem, target: Target, f: Array, some: NDArray[np.int64]) -> Array:
+def _candidate_losses(problem: Problem, target: Target, f: Array, some: IntArray) -> Array:
     """Return what some replicates lose at candidates whose law is `f`, (some, candidates)."""
     with np.errstate(all="ignore"):
         if target.y.ndim == 1:

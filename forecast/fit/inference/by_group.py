@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.arrays import Array
 from forecast.errors import UsageError, printable
 from forecast.fit.data.groups import number_label
 from forecast.fit.problem.coordinates import solver_coordinates
@@ -20,8 +21,6 @@ __all__ = ["GroupSolution", "groups_text", "one_of"]
 
 if TYPE_CHECKING:
     from forecast.fit.fit import Fit
-
-Array: TypeAlias = NDArray[np.float64]
 
 
 def groups_text(fit: Fit) -> list[str]:

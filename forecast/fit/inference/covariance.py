@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forecast.base import budgets
+from forecast.base.arrays import Array, BoolArray, IntArray
 from forecast.fit.inference.uncertainty import Uncertainty
 from forecast.fit.kernels.general import natural
 from forecast.fit.objectives.objective import robust_scale
 from forecast.fit.problem.errors_in_variables import Orthogonal, covariance
-from forecast.fit.problem.problem import Array, Problem, on_bound
+from forecast.fit.problem.problem import Problem, on_bound
 from forecast.fit.problem.target import RESIDUAL_RTOL, Target
 from forecast.fit.sizes import CHUNK_ELEMENTS
 from forecast.fit.solve.steps import solve_damped
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["WIDE_INTERVAL_REASON", "assess_parameters"]
 
-_Rows: TypeAlias = NDArray[np.int64] | slice
+_Rows: TypeAlias = IntArray | slice
 
 #: How much the objective may rise when a nonlinear parameter that ran to 0 is set to it.
 FLAT_RTOL = 1e-9
@@ -53,8 +53,8 @@ def assess_parameters(
     problem: Callable[[int], Problem],
     *,
     absolute_sigma: bool,
-    groups: NDArray[np.int64] | None = None,
-    converged: NDArray[np.bool_] | None = None,
+    groups: IntArray | None = None,
+    converged: BoolArray | None = None,
     solved: tuple[Array, Array] | None = None,
 ) -> Uncertainty:
     """Return what the data say about the parameters at solutions.
@@ -117,7 +117,7 @@ class _Linearisation:
     hessian: Array | None = None
 
     @property
-    def finite(self) -> NDArray[np.bool_]:
+    def finite(self) -> BoolArray:
         """Whether the law and its derivatives can be computed, (B,)."""
         return np.asarray(np.isfinite(self.lengths).all(axis=1) & np.isfinite(self.residuals).all(axis=1))
 
@@ -137,7 +137,7 @@ class _Linearisation:
         )  # fmt: skip
 
 
-def _linearise(target: Target, q: Array, turn: Array, into_logs: NDArray[np.bool_]) -> _Linearisation:
+def _linearise(target: Target, q: Array, turn: Array, into_logs: BoolArray) -> _Linearisation:
     """Return what fits look like; `turn` (k, B) is the derivative of the coordinates by those of the report."""
     state = target.kernel.at(q)
     with np.errstate(all="ignore"):
@@ -163,7 +163,7 @@ class _Assessment:
 
     def __init__(
         self, law: Law, target: Target, q: Array, coordinates: Coordinates | Problem,
-        problem: Callable[[int], Problem], absolute_sigma: bool, groups: NDArray[np.int64] | None,
+        problem: Callable[[int], Problem], absolute_sigma: bool, groups: IntArray | None,
     ) -> None:  # fmt: skip
         self.target, self.q, self.coordinates, self.problem = target, q, coordinates, problem
         self.absolute_sigma, self.groups, self.rule = absolute_sigma, groups, target.objective.scale
@@ -202,7 +202,7 @@ class _Assessment:
 
     # Two ways of taking the same sums ---------------------------------------------------------------------------------
 
-    def by_normal_equations(self, bread: Array, squares: Array) -> NDArray[np.bool_]:
+    def by_normal_equations(self, bread: Array, squares: Array) -> BoolArray:
         """Invert what the solver has; tell for which fits that is good enough, and nothing odd about them."""
         with np.errstate(all="ignore"):
             bread = bread * self.turn[:, None] * self.turn[None]
@@ -210,7 +210,7 @@ class _Assessment:
             unit = bread / (lengths[:, None] * lengths[None])
             inverse, bad = _inverse(unit)
             inflation = np.einsum("iib->ib", inverse)
-        good: NDArray[np.bool_] = ~bad & (inflation <= MAX_VARIANCE_INFLATION).all(axis=0)
+        good: BoolArray = ~bad & (inflation <= MAX_VARIANCE_INFLATION).all(axis=0)
         self._scatter(slice(None), squares, None)
         with np.errstate(all="ignore"):
             inverse *= self.scale**2 / (lengths[:, None] * lengths[None])
@@ -218,7 +218,7 @@ class _Assessment:
         good &= ~self._odd(slice(None), inflation, lengths) & (self.dof > 0)
         return good
 
-    def by_jacobian(self, rows: NDArray[np.int64]) -> None:
+    def by_jacobian(self, rows: IntArray) -> None:
         """Decompose the Jacobian, whose columns an offset or a scale makes no worse than rounding does."""
         step = max(1, CHUNK_ELEMENTS // self.target.y.shape[-1])
         for first in range(0, rows.size, step):
@@ -268,7 +268,7 @@ class _Assessment:
             return self.groups is None
         return self.absolute_sigma and self.rule != "sandwich" and self.groups is None
 
-    def _variance(self, rows: NDArray[np.int64], slopes: _Linearisation, inverse: Array) -> Array:
+    def _variance(self, rows: IntArray, slopes: _Linearisation, inverse: Array) -> Array:
         """Return the covariances over the lengths of the columns, (B, k, k)."""
         plain = self.scale[rows, None, None] ** 2 * inverse
         weights, dof = slopes.weights, np.maximum(self.dof[rows], 1)
@@ -311,7 +311,7 @@ class _Assessment:
 
     # What is not ordinary ---------------------------------------------------------------------------------------------
 
-    def _odd(self, rows: _Rows, inflation: Array, lengths: Array) -> NDArray[np.bool_]:
+    def _odd(self, rows: _Rows, inflation: Array, lengths: Array) -> BoolArray:
         """Tell which fits must be looked at by themselves: weak columns, ridges, errors that are none, or too wide.
 
         Inflation of variances and lengths of columns are (k, B).
@@ -325,7 +325,7 @@ class _Assessment:
             odd |= (self.logs[:, rows] & (variance > MAX_LOG_ERROR**2)).any(axis=0)
         return np.asarray(odd | isinstance(self.coordinates, Orthogonal))
 
-    def _flat(self, rows: _Rows, lengths: Array) -> NDArray[np.bool_]:
+    def _flat(self, rows: _Rows, lengths: Array) -> BoolArray:
         """Tell which columns are nothing beside the observations, (k, B)."""
         flat = lengths * np.maximum(np.abs(self.at[:, rows]), 1.0) <= 1e-12 * self.size[rows]
         # a parameter that stands at 0 has no size of its own, and one of a linear law no unit that counts
@@ -396,7 +396,7 @@ class _Assessment:
                     reasons.setdefault(name, why)
         return reasons
 
-    def done(self, converged: NDArray[np.bool_]) -> Uncertainty:
+    def done(self, converged: BoolArray) -> Uncertainty:
         """Return what was found; nothing of fits that are no solutions."""
         self.covariance[~converged] = np.nan
         self.scale[~converged] = np.nan
@@ -428,7 +428,7 @@ def _vanished_parameters(problem: Problem, p: Array) -> list[int]:
     return faded
 
 
-def _inverse(bread: Array) -> tuple[Array, NDArray[np.bool_]]:
+def _inverse(bread: Array) -> tuple[Array, BoolArray]:
     """Return the inverses of symmetric matrices, (k, k, B), and which are not positive."""
     k, count = bread.shape[0], bread.shape[2]
     inverse, bad = np.empty_like(bread), np.zeros(count, dtype=bool)

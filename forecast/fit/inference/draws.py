@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array
 from forecast.base.netcdf import quantiles
 from forecast.base.number_checks import is_integer
 from forecast.base.streams import DRAWS_PER_BLOCK, Streams, check_seed, student_t
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_DRAWS", "check_draws", "draws_at", "interval", "joint_draws", "parameter_draws", "published_draws"]
 
-Array = NDArray[np.float64]
 
 #: More draws than this would fill the memory before they sharpen an interval.
 MAX_DRAWS = 1_000_000

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array, BoolArray
 from forecast.errors import UncertaintyError, UnknownNameError
 from forecast.fit.inference.covariance import WIDE_INTERVAL_REASON
 from forecast.fit.inference.profile import endpoints_of, hidden_ridges, no_profile
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["INTERVAL_METHODS", "check_interval_arguments", "interval_arrays", "origin", "published_interval", "refusal"]
 
-Array: TypeAlias = NDArray[np.float64]
 
 INTERVAL_METHODS = ("profile", "wald", "bootstrap")
 UNBOUNDED_REASON = "it is not identified by these data (its profile likelihood is limited on neither side)"
@@ -98,7 +97,7 @@ def interval_arrays(solutions: Solutions, name: str, level: float, method: str |
 
 
 def _percentile_intervals(
-    solutions: Solutions, name: str, level: float, some: NDArray[np.bool_], low: Array, high: Array
+    solutions: Solutions, name: str, level: float, some: BoolArray, low: Array, high: Array
 ) -> tuple[Array, Array]:
     for b in np.flatnonzero(some):
         repeated = solutions.replicates[b]

@@ -12,12 +12,12 @@ posterior of Müller (2013, Econometrica 81(5), 1805-1849), which has the smalle
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forecast.base import budgets
+from forecast.base.arrays import Array
 from forecast.base.distributions import Distribution, distribution
 from forecast.base.lazy import xr
 from forecast.base.streams import DRAWS_PER_BLOCK, Streams, check_seed
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 __all__ = ["posterior"]
 
-Array: TypeAlias = NDArray[np.float64]
 
 #: An effective share of the draws below this is said in a warning.
 MIN_ESS_SHARE = 0.3

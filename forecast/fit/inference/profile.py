@@ -8,11 +8,11 @@ where the data set no limit: such a limit is infinite (0 for a positive paramete
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array, BoolArray, IntArray
 from forecast.base.lazy import xr
 from forecast.base.number_checks import is_integer
 from forecast.errors import UncertaintyError, UnknownNameError, UsageError, printable
@@ -39,7 +39,6 @@ __all__ = [
     "refute",
 ]
 
-Array: TypeAlias = NDArray[np.float64]
 
 #: Fits whose limits are searched together.
 FITS_PER_BATCH = 1024
@@ -73,7 +72,7 @@ def optimum(fit: Fit, problem: Problem) -> Optima:
     return Optima.of(problem.target(), at)
 
 
-def hidden_ridges(solutions: Solutions, i: int, level: float) -> tuple[NDArray[np.bool_], Array, Array]:
+def hidden_ridges(solutions: Solutions, i: int, level: float) -> tuple[BoolArray, Array, Array]:
     """Tell where the sandwich's interval of parameter `i` is far too narrow, and return the profile's, (B,) each.
 
     The sandwich looks at the optimum alone. Where the law is identified the two agree within a tenth or so (Chinchilla
@@ -94,7 +93,7 @@ def hidden_ridges(solutions: Solutions, i: int, level: float) -> tuple[NDArray[n
         return some & ~np.isnan(low) & (wide > RIDGE_WIDTH_RATIO * narrow), low, high
 
 
-def allowed_rise(solutions: Solutions, rows: NDArray[np.int64], optima: Optima, level: float) -> Array:
+def allowed_rise(solutions: Solutions, rows: IntArray, optima: Optima, level: float) -> Array:
     """Return by how much each objective may rise, (k, B): what makes the interval of a linear law Student's."""
     known, k, rule = solutions.known, optima.q.shape[0], solutions.objective.scale
     squared = known.quantile(0.5 + level / 2)[rows] ** 2
@@ -133,8 +132,8 @@ class ProfileCurve:
 
     low: Array
     high: Array
-    logs: NDArray[np.bool_]
-    done: NDArray[np.bool_]
+    logs: BoolArray
+    done: BoolArray
     better: dict[int, tuple[Array, float]]
 
     def ends(self, i: int) -> tuple[Array, Array]:
@@ -145,7 +144,7 @@ class ProfileCurve:
             return np.exp(self.low[i]), np.exp(self.high[i])
 
 
-def endpoints_of(solutions: Solutions, level: float, rows: NDArray[np.int64]) -> ProfileCurve:
+def endpoints_of(solutions: Solutions, level: float, rows: IntArray) -> ProfileCurve:
     """Return the limits of all parameters of some fits; those that were searched before are kept."""
     kept = solutions.profiled
     if level not in kept:

@@ -13,12 +13,11 @@ All rows of all fits are one batch of the solver, which holds a coordinate of ea
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forecast.base import budgets
+from forecast.base.arrays import Array, BoolArray, IntArray
 from forecast.base.roots import chandrupatla
 from forecast.fit.problem.coordinates import Coordinates
 from forecast.fit.problem.target import Target
@@ -26,8 +25,6 @@ from forecast.fit.sizes import UNCHECKED_STEP_TOLERANCE
 from forecast.fit.solve import newton
 
 __all__ = ["Optima", "ProfileEndpoints", "profile_endpoints", "refit"]
-
-Array: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +68,7 @@ class Optima:
         inverse = np.einsum("bij,bj,bkj->ikb", vectors, 1.0 / np.maximum(np.abs(values), 1e-12), vectors)
         return np.asarray(inverse / (size[:, None] * size[None]))
 
-    def moved(self, rows: NDArray[np.bool_], q: Array) -> Optima:
+    def moved(self, rows: BoolArray, q: Array) -> Optima:
         """Return the fits with some of them solved again from other starts."""
         again = newton.solve(self.target.take(np.flatnonzero(rows)), q)
         new_q, value, hessian = self.q.copy(), self.value.copy(), self.hessian.copy()
@@ -95,12 +92,12 @@ class ProfileEndpoints:
 
     low: Array
     high: Array
-    better: NDArray[np.bool_]
+    better: BoolArray
     optima: Optima
 
 
 def refit(
-    optima: Optima, fit: NDArray[np.int64], place: NDArray[np.int64], start: Array, *, iterations: int | None = None
+    optima: Optima, fit: IntArray, place: IntArray, start: Array, *, iterations: int | None = None
 ) -> newton.NewtonResult:
     """Refit with one coordinate fixed at its value in `start`; a row is a fit (by number) and a place."""
     steps = optima.target.solver.profile.refit_steps if iterations is None else iterations
@@ -194,7 +191,7 @@ class _Search:
             np.clip(width, 1e-12 * np.where(logs, 1.0, size), np.where(logs, 3.0, size + width)), self.reach
         )
 
-    def _value(self, rows: NDArray[np.int64], t: Array) -> Array:
+    def _value(self, rows: IntArray, t: Array) -> Array:
         """Return the fixed parameter at distances of some rows."""
         with np.errstate(all="ignore"):
             moved = np.where(self.factor[rows], self.centre[rows] * np.exp(t), self.centre[rows] + self.sign[rows] * t)
@@ -205,8 +202,8 @@ class _Search:
     # Refits -----------------------------------------------------------------------------------------------------------
 
     def _refits(
-        self, rows: NDArray[np.int64], t: Array, starts: list[Array], *, arrive: bool = True
-    ) -> tuple[Array, Array, NDArray[np.bool_]]:
+        self, rows: IntArray, t: Array, starts: list[Array], *, arrive: bool = True
+    ) -> tuple[Array, Array, BoolArray]:
         """Refit from several starts, (k, rows) each; return signed roots, parameters, and who arrived."""
         fixed_value, many = self._value(rows, t), len(starts)
         begun = np.concatenate(starts, axis=1)
@@ -237,13 +234,13 @@ class _Search:
         self._keep_best(rows, least, q)
         return self._root(rows, least), q, solved.settled[chosen]
 
-    def _root(self, rows: NDArray[np.int64], value: Array) -> Array:
+    def _root(self, rows: IntArray, value: Array) -> Array:
         """Return the signed root of the rise, less what is allowed: -1 at the estimate, 0 at a limit."""
         with np.errstate(invalid="ignore"):
             rise = np.maximum(value - self.base[self.fit[rows]], 0.0) / self.rise[rows]
         return np.asarray(np.sqrt(rise) - 1.0)
 
-    def _keep_best(self, rows: NDArray[np.int64], value: Array, q: Array) -> None:
+    def _keep_best(self, rows: IntArray, value: Array, q: Array) -> None:
         order = np.argsort(-value, kind="stable")
         column = self.fit[rows][order]
         least, place = np.full(self.count, np.inf), np.full(self.count, -1)
@@ -252,7 +249,7 @@ class _Search:
         self.best[better] = least[better]
         self.best_q[:, better] = q[:, place[better]]
 
-    def _along(self, rows: NDArray[np.int64], t: Array) -> Array:
+    def _along(self, rows: IntArray, t: Array) -> Array:
         """Return starts along the line from the estimate through the inner solution, or along the tangent there."""
         q, place, fit = self.optima.q[:, self.fit[rows]], self.place[rows], self.fit[rows]
         inner_t, inner_q = self.inner_t[rows], self.inner_q[:, rows]
@@ -271,12 +268,12 @@ class _Search:
             moved = np.where(bent, np.exp(moved), moved)
         return np.asarray(np.where(np.isfinite(moved), moved, inner_q))
 
-    def _positive_mask(self, *tables: Array) -> NDArray[np.bool_]:
+    def _positive_mask(self, *tables: Array) -> BoolArray:
         """Tell which parameters are positive as they are, in all tables."""
         positive = np.broadcast_to((~self.logs & (self.lower >= 0))[:, None], tables[0].shape)
         return np.asarray(np.logical_and.reduce([positive, *(table > 0 for table in tables)]))
 
-    def _between(self, rows: NDArray[np.int64], t: Array) -> Array:
+    def _between(self, rows: IntArray, t: Array) -> Array:
         """Return starts between the solutions on both sides."""
         inner_t, outer_t = self.inner_t[rows], self.outer_t[rows]
         inner, outer = self.inner_q[:, rows], self.outer_q[:, rows]
@@ -287,7 +284,7 @@ class _Search:
         good = np.isfinite(between) & np.isfinite(self.outer_z[rows])
         return np.asarray(np.where(good, between, inner))
 
-    def _elsewhere(self, rows: NDArray[np.int64]) -> list[Array]:
+    def _elsewhere(self, rows: IntArray) -> list[Array]:
         """Return starts that are no neighbours: the optimum, and each coefficient at 0."""
         q = self.optima.q[:, self.fit[rows]]
         starts = [q.copy()]
@@ -338,7 +335,7 @@ class _Search:
         self._narrow(again, t[lower], z[lower], q[:, lower])
         return bool(lower.any())
 
-    def _next(self, rows: NDArray[np.int64]) -> Array:
+    def _next(self, rows: IntArray) -> Array:
         a, b = self.inner_t[rows], self.outer_t[rows]
         za = self.inner_z[rows]
         with np.errstate(all="ignore"):
@@ -348,7 +345,7 @@ class _Search:
         inside = a + self._chandrupatla(rows) * (b - a)
         return np.asarray(np.where(np.isnan(b), np.minimum(grow, self.reach[rows]), inside))
 
-    def _chandrupatla(self, rows: NDArray[np.int64]) -> Array:
+    def _chandrupatla(self, rows: IntArray) -> Array:
         """Return the next share of the brackets: by the inverse parabola where it can be trusted, else the half."""
         turned, c, fc = self.turned[rows], self.third_t[rows], self.third_z[rows]
         near, far = (self.inner_t[rows], self.inner_z[rows]), (self.outer_t[rows], self.outer_z[rows])
@@ -361,7 +358,7 @@ class _Search:
         share = np.clip(share, self.options.min_cut_share, 1 - self.options.min_cut_share)
         return np.asarray(np.where(turned, 1 - share, share))
 
-    def _take(self, rows: NDArray[np.int64], t: Array, z: Array, q: Array, arrived: NDArray[np.bool_]) -> None:
+    def _take(self, rows: IntArray, t: Array, z: Array, q: Array, arrived: BoolArray) -> None:
         options = self.options
         done = np.abs(z) <= np.where(
             arrived, self.near[rows], np.maximum(self.near[rows], self.options.unconverged_rtol)
@@ -384,7 +381,7 @@ class _Search:
         self.sure[rows[closed]] = False
         self._narrow(rows, t, z, q)
 
-    def _narrow(self, rows: NDArray[np.int64], t: Array, z: Array, q: Array) -> None:
+    def _narrow(self, rows: IntArray, t: Array, z: Array, q: Array) -> None:
         inside = z < 0
         some, beyond = rows[inside], rows[~inside]
         self.turned[rows] = ~inside
@@ -398,7 +395,7 @@ class _Search:
         self.inner_t[some], self.inner_z[some], self.inner_q[:, some] = t[inside], z[inside], q[:, inside]
         self.outer_t[beyond], self.outer_z[beyond], self.outer_q[:, beyond] = t[~inside], z[~inside], q[:, ~inside]
 
-    def improved(self) -> NDArray[np.bool_]:
+    def improved(self) -> BoolArray:
         """Tell for which fits a refit was better than the optimum."""
         allowed = self.rise.reshape(self.k, 2, self.count).min(axis=(0, 1))
         # what rounding makes of a large objective is none

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array, BoolArray
 from forecast.base.lazy import xr
 
 __all__ = ["Replicates"]
 
-Array: TypeAlias = NDArray[np.float64]
 
 #: Percentiles are taken where this many replicates lie beyond each of them.
 MIN_TAIL_COUNT = 5
@@ -44,7 +42,7 @@ class Replicates:
     names: tuple[str, ...]
     values: Array
     objective: Array
-    converged: NDArray[np.bool_]
+    converged: BoolArray
     resample: str
     seed: int
     audited: int

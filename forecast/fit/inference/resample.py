@@ -11,11 +11,11 @@ import functools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array, IntArray
 from forecast.base.number_checks import is_integer
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
 from forecast.fit.data.groups import point_codes
@@ -35,7 +35,6 @@ __all__ = [
     "resampled_row_counts",
 ]
 
-Array: TypeAlias = NDArray[np.float64]
 
 #: Replicates in a block: drawn whole and then cut, so that fewer are a prefix of more.
 REPLICATES_PER_BLOCK = 256
@@ -72,15 +71,15 @@ class Sample:
 
     problem: Problem
     at: Array
-    labels: NDArray[np.int64] | None = None
+    labels: IntArray | None = None
 
     @functools.cached_property
-    def rows(self) -> NDArray[np.int64]:
+    def rows(self) -> IntArray:
         """The rows that have weight."""
         return np.flatnonzero(self.problem.weights > 0)
 
     @functools.cached_property
-    def groups(self) -> NDArray[np.int64]:
+    def groups(self) -> IntArray:
         """Which of the rows with weight stand at one point: an integer from 0 each."""
         return point_codes([values[self.rows] for values in self.problem.variables.values()])
 
@@ -112,7 +111,7 @@ class Sample:
         return Resample(self.problem.weights, y)
 
 
-def _row_counts(indices: NDArray[np.int64], size: int) -> Array:
+def _row_counts(indices: IntArray, size: int) -> Array:
     """Return how often each of `size` things is in each row."""
     flat = indices + np.arange(len(indices))[:, None] * size
     return np.bincount(flat.ravel(), minlength=len(indices) * size).reshape(len(indices), size).astype(float)

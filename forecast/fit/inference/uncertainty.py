@@ -5,17 +5,16 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array, BoolArray, IntArray
 from forecast.base.streams import student_t
 from forecast.errors import UncertaintyError
 
 __all__ = ["ROUNDING_REASON", "Uncertainty", "join_uncertainties"]
 
-Array: TypeAlias = NDArray[np.float64]
 
 #: What is said of a fit whose residuals are rounding.
 ROUNDING_REASON = "the data lie on the law to rounding"
@@ -57,15 +56,15 @@ class Uncertainty:
 
     names: tuple[str, ...]
     at: Array
-    logs: NDArray[np.bool_]
+    logs: BoolArray
     covariance: Array
     bounds: Array
-    sides: NDArray[np.int64]
+    sides: IntArray
     unidentified: Mapping[int, Mapping[str, str]]
     flaws: Mapping[int, str]
-    dof: NDArray[np.int64]
+    dof: IntArray
     scale: Array
-    exact: NDArray[np.bool_]
+    exact: BoolArray
     absolute_sigma: bool
     clusters: int = 0
 
@@ -83,7 +82,7 @@ class Uncertainty:
         return self.flaws.get(b, "")
 
     @functools.cached_property
-    def known(self) -> NDArray[np.bool_]:
+    def known(self) -> BoolArray:
         """Whether a parameter has a standard error, (k, B)."""
         sure = np.ones(self.at.shape, dtype=bool)
         sure[:, list(self.flaws)] = False
@@ -92,7 +91,7 @@ class Uncertainty:
         return sure
 
     @property
-    def freedom(self) -> NDArray[np.int64]:
+    def freedom(self) -> IntArray:
         """Degrees of freedom of Student's t: groups less one where rows depend on each other, else `dof`."""
         freedom = np.full_like(self.dof, self.clusters - 1) if self.clusters else self.dof
         return np.maximum(freedom, 1)
@@ -183,9 +182,7 @@ class Uncertainty:
         return drawn
 
 
-def join_uncertainties(
-    parts: list[Uncertainty], rows: NDArray[np.int64], names: tuple[str, ...], dof: Any
-) -> Uncertainty:
+def join_uncertainties(parts: list[Uncertainty], rows: IntArray, names: tuple[str, ...], dof: Any) -> Uncertainty:
     """Return what is known of one batch after the other, whose fits are these rows of all; nothing of the rest."""
     k, count, first = len(names), dof.size, 0
     tables: dict[str, Any] = {

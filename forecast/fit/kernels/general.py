@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array, BoolArray
 from forecast.errors import ForecastError
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Kernel", "LawState", "Placement", "ProgramKernel", "natural", "to_logs", "total"]
 
-Array: TypeAlias = NDArray[np.float64]
 
 #: Up to this many numbers in a table all sums are taken at once.
 MAX_ONE_CALL_ELEMENTS = 4096
@@ -52,10 +51,10 @@ class Placement:
     law: Law
     variables: Mapping[str, Array]
     free: tuple[str, ...]
-    logs: NDArray[np.bool_]
+    logs: BoolArray
     fixed: Mapping[str, float]
     link: bool
-    positive: NDArray[np.bool_] | None = None
+    positive: BoolArray | None = None
 
     def some(self, points: slice) -> Placement:
         """Return the law at some of the points."""
@@ -109,7 +108,7 @@ class Kernel(Protocol):
         """Return the kernel at some of the points."""
 
 
-def natural(q: Array, logs: NDArray[np.bool_]) -> Array:
+def natural(q: Array, logs: BoolArray) -> Array:
     """Return the parameters at coordinates (k, B)."""
     return np.where(logs[:, None], np.exp(np.where(logs[:, None], q, 0.0)), q)
 
@@ -307,9 +306,7 @@ class ProgramKernel:
         return np.array([np.broadcast_to(s, shape) for s in slopes], dtype=float)
 
 
-def to_logs(
-    gradient: Array, hessian: Array, p: Array, logs: NDArray[np.bool_], share: Array | None
-) -> tuple[Array, Array]:
+def to_logs(gradient: Array, hessian: Array, p: Array, logs: BoolArray, share: Array | None) -> tuple[Array, Array]:
     """Turn derivatives by parameters into derivatives by their logarithms, in place."""
     chosen = np.flatnonzero(logs)
     for a in chosen:

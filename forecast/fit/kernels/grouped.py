@@ -7,11 +7,11 @@ every group's parameters: 20 groups cost little more than one.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array
 from forecast.fit.kernels.general import Placement, ProgramKernel
 from forecast.laws.grouped import Grouped
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from forecast.laws import Law
 
 __all__ = ["GroupKernel", "is_supported"]
-
-Array: TypeAlias = NDArray[np.float64]
 
 
 def is_supported(law: Law, variables: Mapping[str, Array]) -> bool:

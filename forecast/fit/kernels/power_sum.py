@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array, BoolArray
 from forecast.fit.kernels.general import LawState, ProgramKernel, to_logs
 from forecast.formula import tree
 from forecast.formula.tree import Binary, Call, Name, Node, Number, Unary
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PowerSum", "exponential", "power_terms"]
 
-Array: TypeAlias = NDArray[np.float64]
 #: The parts of an affine function: a parameter (None: none) to what it is multiplied with, a tree over variables alone.
 #: ``"log a"`` is the logarithm of the parameter ``a``; no parameter has a blank in its name.
 Affine: TypeAlias = dict[str | None, Node]
@@ -109,7 +108,7 @@ class _TermReader:
 
 
 def power_terms(
-    law: Law, free: tuple[str, ...], positive: NDArray[np.bool_], fixed: Mapping[str, float]
+    law: Law, free: tuple[str, ...], positive: BoolArray, fixed: Mapping[str, float]
 ) -> list[Affine] | None:
     """Return the terms of a law that is a sum of positive power terms, else None; `positive` coordinates are ones."""
     if law.expression is None:
@@ -192,7 +191,7 @@ class PowerSum:
         terms: list[Affine],
         variables: Mapping[str, Array],
         free: tuple[str, ...],
-        logs: NDArray[np.bool_],
+        logs: BoolArray,
         link: bool,
         general: ProgramKernel | None = None,
     ) -> None:

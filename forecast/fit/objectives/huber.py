@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from forecast.fit.objectives.objective import Array, Objective, Option, Scratch
+from forecast.base.arrays import Array
+from forecast.fit.objectives.objective import Objective, Option, Scratch
 
 __all__ = ["HUBER_FACTOR", "Huber", "HuberLikelihood", "huber_constant"]
 

@@ -8,17 +8,15 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array, BoolArray
 from forecast.base.number_checks import is_real
 from forecast.errors import UnknownNameError, UsageError, printable
 
 __all__ = ["Objective", "Option", "RowRule", "Scratch", "effective_rows", "robust_scale", "weighted_median"]
-
-Array: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -56,7 +54,7 @@ class RowRule:
         Shaped as the observations.
     """
 
-    bad: NDArray[np.bool_]
+    bad: BoolArray
     reason: str
     hint: str = ""
     numbers: Mapping[str, Array] = field(default_factory=dict)

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from forecast.fit.objectives.objective import Array, Objective, Option
+from forecast.base.arrays import Array
+from forecast.fit.objectives.objective import Objective, Option
 
 __all__ = ["Quantile"]
 

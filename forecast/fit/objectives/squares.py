@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from forecast.fit.objectives.objective import Array, Objective, Scratch
+from forecast.base.arrays import Array
+from forecast.fit.objectives.objective import Objective, Scratch
 
 __all__ = ["Gaussian", "Squares"]
 

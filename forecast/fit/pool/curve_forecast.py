@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array
 from forecast.base.quantiles import Z95
 from forecast.errors import FitError
 from forecast.fit.pool.curve_constants import TUNING, Tuning
@@ -30,7 +30,6 @@ __all__ = [
     "local_noise",
 ]  # fmt: skip
 
-Array = NDArray[np.float64]
 
 #: The forecasts that are combined; those beside the pool of laws have the names that a backtest gives them.
 POOL, LAST_VALUE, DRIFT = "pool", "last-value", "drift"

@@ -10,17 +10,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array, IntArray
 from forecast.fit.pool.curve_constants import TUNING, Tuning
 from forecast.laws import Law, law
 
 __all__ = ["CURVE_FAMILIES", "EXACT_FIT_RTOL", "CurveFamily", "LawPool", "pool"]
-
-Array: TypeAlias = NDArray[np.float64]
 
 
 def _grid(**values: Sequence[float] | Array) -> dict[str, Array]:
@@ -148,7 +145,7 @@ def pool(x: Array, y: Array, to: Array, tuning: Tuning = TUNING) -> LawPool:
     return LawPool(log=np.concatenate(said)[rows] + np.log(unit), shares=shares, says=says)
 
 
-def _spread_evenly(order: Array, weight: Array, count: int) -> NDArray[np.int64]:
+def _spread_evenly(order: Array, weight: Array, count: int) -> IntArray:
     """Return the rows at even steps of their weight, in an order in which neighbours say nearly the same."""
     rows = np.argsort(order, kind="stable")
     reached = np.cumsum(weight[rows])
@@ -167,7 +164,7 @@ class _LawMembers:
     scales: Array
     log_weight: Array
 
-    def at(self, members: NDArray[np.int64], x: Array, y: Array, to: Array) -> tuple[Array, Array]:
+    def at(self, members: IntArray, x: Array, y: Array, to: Array) -> tuple[Array, Array]:
         """Return logarithms at the places, (members, p), and residuals of log y, (members, n)."""
         row, floor = np.divmod(members, self.floors.size)
         rows, place = np.unique(row, return_inverse=True)

@@ -6,11 +6,11 @@ import functools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array, BoolArray
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
 from forecast.fit.kernels.general import Placement
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from forecast.laws import Law
 
 __all__ = ["Coordinates", "law_label", "solver_coordinates", "start_in_coordinates"]
-
-Array: TypeAlias = NDArray[np.float64]
 
 
 def law_label(law: Law) -> str:
@@ -45,12 +43,12 @@ class Coordinates:
 
     free: tuple[str, ...]
     fixed: Mapping[str, float]
-    logs: NDArray[np.bool_]
+    logs: BoolArray
     lower: Array
     upper: Array
 
     @functools.cached_property
-    def positive(self) -> NDArray[np.bool_]:
+    def positive(self) -> BoolArray:
         """Which of the free ones are never negative."""
         return self.logs | (self.lower >= 0)
 
@@ -64,7 +62,7 @@ class Coordinates:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(self.logs, np.log(np.where(self.logs, p, 1.0)), p)
 
-    def with_logs(self, logs: NDArray[np.bool_]) -> Coordinates:
+    def with_logs(self, logs: BoolArray) -> Coordinates:
         """Return the coordinates of which these are logarithms."""
         moved = replace(self, logs=logs)
         return replace(

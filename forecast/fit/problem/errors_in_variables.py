@@ -12,12 +12,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array, BoolArray
 from forecast.fit.kernels.general import Kernel, LawState, Placement, natural, to_logs
 from forecast.fit.problem.problem import Problem
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Orthogonal", "OrthogonalKernel", "covariance"]
 
-Array: TypeAlias = NDArray[np.float64]
 
 #: Steps towards the true variables of a point, at most, and the share of a squared distance that the last may promise.
 MAX_SHIFT_STEPS, BLIND_SHIFT_RTOL = 60, 1e-14
@@ -300,11 +299,11 @@ class Orthogonal(Problem):
         """Return the problem as if the variables were known."""
         return Problem(**{name: part for name, part in self.parts().items() if name != "sigma_x"})
 
-    def kernel_in(self, logs: NDArray[np.bool_]) -> Kernel:
+    def kernel_in(self, logs: BoolArray) -> Kernel:
         """Return the law moved to each observation's distance from it."""
         return self.general(logs)
 
-    def general(self, logs: NDArray[np.bool_]) -> OrthogonalKernel:
+    def general(self, logs: BoolArray) -> OrthogonalKernel:
         """Return a kernel in other coordinates."""
         return OrthogonalKernel(self.placement(logs), y=self.y, ratios=self.ratios)
 
@@ -336,7 +335,7 @@ class Orthogonal(Problem):
         return np.asarray(self._natural_kernel.jacobian(self._state(p))[:, 0].T)
 
 
-def covariance(problem: Orthogonal, at: Array, logs: NDArray[np.bool_], keep: list[int]) -> Array | None:
+def covariance(problem: Orthogonal, at: Array, logs: BoolArray, keep: list[int]) -> Array | None:
     """Return the covariance of some parameters at a solution; None where the objective has no lowest point there.
 
     It is the inverse of the objective's own curvature: products of slopes, as of a law without errors in x, would count

@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array, BoolArray
 from forecast.fit.sizes import OPTIMUM_RTOL
 from forecast.formula import tree
 from forecast.formula.tree import Binary, Call, Name, Node, Number, Unary
@@ -34,7 +34,6 @@ __all__ = [
     "speaks_for_pole",
 ]
 
-Array: TypeAlias = NDArray[np.float64]
 
 #: Why a fit that has settled is no optimum.
 POLE_AMONG_DATA, POLE_FITS_CLOSER = "the law has a pole among the data", "with a pole among the data it fits closer"
@@ -67,7 +66,7 @@ class Poles:
     free: tuple[str, ...]
     fixed: Mapping[str, float]
     variables: Mapping[str, Array]
-    absent: NDArray[np.bool_] | None = None
+    absent: BoolArray | None = None
 
     def take(self, rows: Any) -> Poles:
         """Return those of some of the fits."""
@@ -95,7 +94,7 @@ class Poles:
             found.append(0.5 * (roots[1:] + roots[:-1]))
         return np.concatenate(found) if found else np.zeros(0)
 
-    def mask(self, p: Array) -> NDArray[np.bool_]:
+    def mask(self, p: Array) -> BoolArray:
         """Tell at which parameters, (k, B), as the law has them, there is a pole among the points."""
         values = {**self.fixed, **{n: p[i][:, None] for i, n in enumerate(self.free)}, **self.variables}
         found = np.zeros(p.shape[1], dtype=bool)

@@ -8,11 +8,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array, BoolArray
 from forecast.fit.kernels.general import Kernel, Placement, ProgramKernel
 from forecast.fit.kernels.power_sum import PowerSum, power_terms
 from forecast.fit.objectives.objective import Scratch
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Problem", "kernel_for", "multiplied_parameters", "on_bound"]
 
-Array: TypeAlias = NDArray[np.float64]
 
 #: Nearer to a bound than this share is on it.
 BOUND_RTOL = 1e-7
@@ -51,7 +50,7 @@ def kernel_for(placement: Placement) -> Kernel:
     return general
 
 
-def multiplied_parameters(law: Law, free: tuple[str, ...], positive: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def multiplied_parameters(law: Law, free: tuple[str, ...], positive: BoolArray) -> BoolArray:
     """Tell which of some positive parameters stand in a term with other parameters, as A in A*N**-alpha."""
     plain = law._plain
     if plain.expression is None:
@@ -91,7 +90,7 @@ class Problem(Target):
     y: Any = field(default=None, repr=False)
     free: tuple[str, ...] = field(init=False, repr=False)
     fixed: Mapping[str, float] = field(init=False, repr=False)
-    logs: NDArray[np.bool_] = field(init=False, repr=False)
+    logs: BoolArray = field(init=False, repr=False)
     lower: Array = field(init=False, repr=False)
     upper: Array = field(init=False, repr=False)
 
@@ -160,15 +159,15 @@ class Problem(Target):
             solver=self.solver,
         )
 
-    def kernel_in(self, logs: NDArray[np.bool_]) -> Kernel:
+    def kernel_in(self, logs: BoolArray) -> Kernel:
         """Return the fastest kernel, with these coordinates in logarithms."""
         return kernel_for(self.placement(logs))
 
-    def general(self, logs: NDArray[np.bool_]) -> Kernel:
+    def general(self, logs: BoolArray) -> Kernel:
         """Return the general kernel in other coordinates."""
         return ProgramKernel(self.placement(logs))
 
-    def placement(self, logs: NDArray[np.bool_]) -> Placement:
+    def placement(self, logs: BoolArray) -> Placement:
         """Return the law at the points, with these coordinates in logarithms."""
         placed = self.coordinates.placement(self.law, self.variables, link=self.objective.log)
         return placed if logs is self.logs else replace(placed, logs=logs)
@@ -190,7 +189,7 @@ class Problem(Target):
         return found
 
     @property
-    def positive(self) -> NDArray[np.bool_]:
+    def positive(self) -> BoolArray:
         """Which of the free parameters are never negative."""
         return self.coordinates.positive
 
@@ -258,7 +257,7 @@ class Problem(Target):
         return value if np.isfinite(value) else float("inf")
 
 
-def on_bound(q: Array, coordinates: Coordinates | Problem) -> NDArray[np.bool_]:
+def on_bound(q: Array, coordinates: Coordinates | Problem) -> BoolArray:
     """Tell which coordinates, (k,) or (k, B), stand on a finite bound: as near as solvers come, in its own size."""
     standing = np.zeros(q.T.shape, dtype=bool)
     with np.errstate(invalid="ignore"):

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array, BoolArray
 from forecast.fit.problem.problem import kernel_for
 from forecast.formula import tree
 from forecast.formula.functions import DIMENSIONLESS, FUNCTIONS
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Rescaled", "Rescaling", "find_rescaling", "rescale_problem", "rescaled_curves", "typical"]
 
-Array: TypeAlias = NDArray[np.float64]
 
 #: A condition counts as one of its own if it is this far from following from the others.
 CONDITION_RANK_RTOL = 1e-9
@@ -45,7 +44,7 @@ def typical(values: Array) -> float:
     return float(np.exp(_mean_logs(np.ravel(values))))
 
 
-def _mean_logs(values: Array, given: NDArray[np.bool_] | None = None) -> Any:
+def _mean_logs(values: Array, given: BoolArray | None = None) -> Any:
     """Return the mean logarithm along the last axis of what is not 0, of the given points; 0 where everything is."""
     usable = (values != 0) & np.isfinite(values) & (True if given is None else given)
     logs = np.log(np.abs(np.where(usable, values, 1.0)))
@@ -215,7 +214,7 @@ def find_rescaling(
     variables: Mapping[str, Array],
     observed: Array | None,
     unscaled: tuple[str, ...] = (),
-    given: NDArray[np.bool_] | None = None,
+    given: BoolArray | None = None,
 ) -> Rescaling | None:
     """Return the factors that bring data close to 1, as far as the law holds in every unit; None where it has no text.
 
@@ -309,7 +308,7 @@ def _find_scaling(
     objective: Objective,
     variables: Mapping[str, Array],
     y: Array,
-    given: NDArray[np.bool_] | None = None,
+    given: BoolArray | None = None,
 ) -> Rescaled | None:
     has_unit = objective.log or objective.degree is not None
     scaling = find_rescaling(law, variables, y if has_unit else None, unit_of_parameter(limits), given)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from forecast.base.arrays import Array
 from forecast.fit.problem.coordinates import Coordinates
 from forecast.fit.problem.problem import Problem, kernel_for, multiplied_parameters
 from forecast.fit.problem.target import Target
@@ -20,8 +18,6 @@ if TYPE_CHECKING:
     from forecast.laws import Law
 
 __all__ = ["Setting"]
-
-Array: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array, BoolArray, IntArray
 from forecast.fit.objectives.objective import Scratch
 from forecast.fit.sizes import CACHE_ELEMENTS
 from forecast.fit.solver_options import SolverOptions
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["EXACT_RTOL", "RESIDUAL_RTOL", "Evaluation", "Target"]
 
-Array: TypeAlias = NDArray[np.float64]
 
 #: Residuals this small beside the observations are rounding.
 RESIDUAL_RTOL = 1e-11
@@ -60,7 +59,7 @@ class Target:
     y: Array
     weights: Array
     options: Mapping[str, Any]
-    factors: NDArray[np.bool_] | None = None
+    factors: BoolArray | None = None
     solver: SolverOptions = field(default_factory=SolverOptions)
     scratch: Scratch = field(default_factory=Scratch, repr=False)
 
@@ -101,13 +100,11 @@ class Target:
             )  # fmt: skip
         return found
 
-    def evaluate(
-        self, q: Array, share: Array | None = None, ids: NDArray[np.int64] | None = None
-    ) -> tuple[Array, Array, Array]:
+    def evaluate(self, q: Array, share: Array | None = None, ids: IntArray | None = None) -> tuple[Array, Array, Array]:
         """Return value (B,), gradient (k, B) and Hessian (k, k, B) of some fits, a cacheful of them at a time."""
         return self.evaluation(q, share, ids)[:3]
 
-    def evaluation(self, q: Array, share: Array | None, ids: NDArray[np.int64] | None) -> Evaluation:
+    def evaluation(self, q: Array, share: Array | None, ids: IntArray | None) -> Evaluation:
         """Return the same with what was computed for it, where a cacheful holds them all."""
         block = max(16, CACHE_ELEMENTS // self.y.shape[-1])
         parts = []
@@ -183,7 +180,7 @@ class Evaluation(NamedTuple):
     target: Target
     state: LawState | None
 
-    def curved(self, q: Array, rows: NDArray[np.int64]) -> tuple[Array, Array, Array]:
+    def curved(self, q: Array, rows: IntArray) -> tuple[Array, Array, Array]:
         """Return those of some of the fits, at `q`, with all of the law's own curvature."""
         target = self.target.take(rows)
         state = None if self.state is None else target.kernel.fits(self.state, rows)

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array, IntArray
 from forecast.fit.objectives.squares import Squares
 from forecast.fit.problem.problem import kernel_for
 from forecast.fit.problem.rescaling import rescaled_curves
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["solve_batch"]
 
-Array: TypeAlias = NDArray[np.float64]
 
 FINAL_OPTIONS: dict[str, Any] = {"tolerance": STEP_TOLERANCE, "blind": UNCHECKED_STEP_TOLERANCE}
 #: What a walk over a whole grid counts as: more than one start.
@@ -37,7 +36,7 @@ GRID = 2
 #: A way to solve curves: law, curves, target, starts that were given -> target, ends, starts.
 Way: TypeAlias = "Callable[[Law, Observations, Target, Array | None], tuple[Target, NewtonResult, Counts]]"
 #: (2, B): how many starts led to an end, and how many there were.
-Counts: TypeAlias = NDArray[np.int64]
+Counts: TypeAlias = IntArray
 
 
 def solve_batch(

@@ -6,11 +6,11 @@ never has a value while others have. Without this a fit would end "not converged
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array, BoolArray, IntArray
 from forecast.errors import DataError, first_names, printable
 from forecast.fit.kernels.general import program_of
 from forecast.fit.solve.starts import low_discrepancy, plausible_values, shift_places
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_FINITE_SHARE", "check_domain", "law_values", "likely_parameters"]
 
-Array: TypeAlias = NDArray[np.float64]
 
 #: How many parameters are tried, and how far they are moved off round numbers.
 N_SAMPLES, OFF_ROUND_FACTOR = 64, 1.0137
@@ -106,9 +105,7 @@ def law_values(problem: Problem, samples: Array, variables: dict[str, Array]) ->
     return np.asarray(np.broadcast_to(found, (samples.shape[1], rows)), dtype=float)
 
 
-def _rows_mostly_finite(
-    problem: Problem, samples: Array, variables: dict[str, Array], share: float
-) -> NDArray[np.bool_]:
+def _rows_mostly_finite(problem: Problem, samples: Array, variables: dict[str, Array], share: float) -> BoolArray:
     """Tell at which rows the law has a value often enough; under a log objective a positive one."""
     found = law_values(problem, samples, variables)
     good = np.isfinite(found) & (found > 0 if problem.objective.log else True)
@@ -116,7 +113,7 @@ def _rows_mostly_finite(
     return np.asarray(good.sum(axis=0) > share * max(int(some.sum()), 1))
 
 
-def _undefined_rows_error(problem: Problem, variable: str, rows: NDArray[np.int64], name: str) -> None:
+def _undefined_rows_error(problem: Problem, variable: str, rows: IntArray, name: str) -> None:
     where = f"{'row' if rows.size == 1 else 'rows'} {first_names(rows + 1)} of {problem.observed.size} (counted from 1)"
     law = printable(problem.law.text, 80)
     least = float(problem.variables[variable][rows].min())

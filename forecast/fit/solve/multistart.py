@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forecast.base import budgets
+from forecast.base.arrays import Array
 from forecast.fit.problem.errors_in_variables import Orthogonal
 from forecast.fit.problem.poles import POLE_AMONG_DATA, pole_remark
 from forecast.fit.problem.problem import Problem, on_bound
@@ -25,7 +25,6 @@ from forecast.fit.solver_options import MultistartOptions
 
 __all__ = ["Solution", "count_agreeing", "is_optimum", "is_too_few", "outcome", "search", "solve_one"]
 
-Array: TypeAlias = NDArray[np.float64]
 
 #: Fewer of the starts than this share are few.
 MIN_AGREEING_SHARE = 0.1

@@ -8,12 +8,12 @@ are dropped from the arrays. A fit has *settled* if its gradient passes a test o
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forecast.base import budgets
+from forecast.base.arrays import Array, BoolArray, IntArray
 from forecast.fit.problem.problem import on_bound
 from forecast.fit.problem.target import Target
 from forecast.fit.sizes import CACHE_ELEMENTS
@@ -21,7 +21,6 @@ from forecast.fit.solve.steps import curvature, decrement, frozen, relative, sad
 
 __all__ = ["MAX_RELATIVE_OFFSET", "NewtonResult", "check_by_second_route", "refine", "solve", "unsolved_result"]
 
-Array: TypeAlias = NDArray[np.float64]
 
 #: The largest share of the residual's length that may still be explained by moving the parameters: Bates and Watts'
 #: relative offset (1981). Half the Newton decrement, over the objective, is its square.
@@ -49,8 +48,8 @@ class NewtonResult:
 
     q: Array
     value: Array
-    settled: NDArray[np.bool_]
-    iterations: NDArray[np.int64]
+    settled: BoolArray
+    iterations: IntArray
     hessian: Array
 
     def take(self, rows: Any) -> NewtonResult:
@@ -80,10 +79,10 @@ def solve(
     start: Array,
     *,
     iterations: int = 200,
-    gauss: NDArray[np.bool_] | None = None,
+    gauss: BoolArray | None = None,
     tolerance: float = 1e-15,
     blind: float = 0.0,
-    fixed: NDArray[np.int64] | None = None,
+    fixed: IntArray | None = None,
 ) -> NewtonResult:
     """Minimise from every column of `start`.
 
@@ -112,17 +111,17 @@ def solve(
 class _ActiveFits:
     """The fits in work: arrays whose last axis is the fits."""
 
-    ids: NDArray[np.int64]
+    ids: IntArray
     q: Array
     value: Array
     g: Array
     h: Array
     share: Array
     damping: Array
-    age: NDArray[np.int64]
-    done: NDArray[np.bool_]
+    age: IntArray
+    done: BoolArray
 
-    def keep(self, which: NDArray[np.bool_]) -> None:
+    def keep(self, which: BoolArray) -> None:
         """Drop the others."""
         for name in self.__slots__:
             setattr(self, name, getattr(self, name)[..., which])
@@ -142,7 +141,7 @@ class _FitQueue:
         start: Array,
         tolerance: float,
         blind: float,
-        fixed: NDArray[np.int64] | None,
+        fixed: IntArray | None,
     ) -> None:
         self.target, self.tolerance, self.fixed = target, tolerance, fixed
         self.options, coordinates = target.solver.damping, target.coordinates
@@ -163,7 +162,7 @@ class _FitQueue:
         self.noise = target.noise()
         self.gauss = False
 
-    def _begin(self, ids: NDArray[np.int64], gauss: NDArray[np.bool_] | None) -> _ActiveFits:
+    def _begin(self, ids: IntArray, gauss: BoolArray | None) -> _ActiveFits:
         share = np.ones(ids.size) if gauss is None else np.where(gauss[ids], 0.0, 1.0)
         q = self.q[:, ids]
         value, g, h = self.target.evaluate(q, self._curved(share), ids)
@@ -182,7 +181,7 @@ class _FitQueue:
     def _curved(self, share: Array) -> Array | None:
         return None if not self.gauss or bool((share == 1.0).all()) else share[:, None]
 
-    def run(self, iterations: int, gauss: NDArray[np.bool_] | None) -> NewtonResult:
+    def run(self, iterations: int, gauss: BoolArray | None) -> NewtonResult:
         """Work through the queue."""
         self.gauss = gauss is not None and bool(gauss.any())
         waiting = min(self.size, self.count)
@@ -218,7 +217,7 @@ class _FitQueue:
                 trial, predicted = trial[:, keep], predicted[keep]
             self._advance(live, trial, predicted)
 
-    def _store(self, live: _ActiveFits, finished: NDArray[np.bool_]) -> None:
+    def _store(self, live: _ActiveFits, finished: BoolArray) -> None:
         ids = live.ids[finished]
         self.q[:, ids], self.value[ids], self.age[ids] = live.q[:, finished], live.value[finished], live.age[finished]
         self.g[:, ids], self.h[:, :, ids] = live.g[:, finished], live.h[:, :, finished]
@@ -261,7 +260,7 @@ class _FitQueue:
                     if rows.size:
                         live.value[rows], live.g[:, rows], live.h[:, :, rows] = known.curved(live.q, rows)
 
-    def _step(self, live: _ActiveFits) -> tuple[Array, Array, NDArray[np.bool_]]:
+    def _step(self, live: _ActiveFits) -> tuple[Array, Array, BoolArray]:
         """Return where to go (k, B), by how much the objective should fall, and where that is sure."""
         q, g, h, damping = live.q, live.g, live.h, live.damping
         if self.fixes:
@@ -295,7 +294,7 @@ class _FitQueue:
         if longest.max(initial=0.0) > self.options.max_log_step:
             step *= np.minimum(1.0, self.options.max_log_step / np.maximum(longest, 1e-300))
 
-    def _by_factors(self, q: Array, g: Array, h: Array, value: Array) -> NDArray[np.bool_]:
+    def _by_factors(self, q: Array, g: Array, h: Array, value: Array) -> BoolArray:
         """Tell which positive coordinates move by a factor: not those at 0, nor what matters little and heads there."""
         base, slope = q[self.factors], g[self.factors]
         heading = (slope >= h[self.factors, self.factors] * base) & (
@@ -303,7 +302,7 @@ class _FitQueue:
         )
         return (base > 0) & ~heading
 
-    def _active(self, q: Array, g: Array, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def _active(self, q: Array, g: Array, ids: IntArray) -> BoolArray:
         """Tell which coordinates cannot move: on a bound beyond which the objective would fall, or fixed."""
         active = ((q <= self.lower) & (g > 0)) | ((q >= self.upper) & (g < 0))
         if self.fixed is not None:

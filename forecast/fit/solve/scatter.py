@@ -7,11 +7,11 @@ Mandel, 1982). For a straight line that is the moment estimator b = Sxy / (Sxx -
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array
 from forecast.fit.problem.coordinates import start_in_coordinates
 from forecast.fit.problem.errors_in_variables import Orthogonal
 from forecast.fit.solve import newton
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["with_scatter"]
 
-Array: TypeAlias = NDArray[np.float64]
 
 #: The scatter of y is at least this share of what the errors in x make of it.
 MIN_SCATTER_SHARE = 1e-3

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forecast.base import budgets
+from forecast.base.arrays import Array, BoolArray, IntArray
 from forecast.fit.kernels.general import program_of
 from forecast.fit.problem.rescaling import typical
 from forecast.fit.sizes import CHUNK_ELEMENTS, TABLE_ELEMENTS
@@ -45,7 +45,6 @@ __all__ = [
     "plausible_values",
 ]
 
-Array: TypeAlias = NDArray[np.float64]
 #: A seed and the key of a stream of it: generators are imported where one is made.
 Seed: TypeAlias = tuple[int, tuple[int, ...]]
 
@@ -380,7 +379,7 @@ class Grid:
         chosen += self._different(self._pole_valleys(), self.options.pole_starts)
         return [self.starts[:, i].copy() for i in dict.fromkeys(chosen)]
 
-    def _valleys(self, order: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _valleys(self, order: IntArray) -> IntArray:
         """Return starts that are better than all of their signs beside them, best first, after the very best."""
         order, count = order[: self.options.valley_starts], self.starts.shape[1]
         signs = self.starts[self.signed][:, order] < 0
@@ -396,7 +395,7 @@ class Grid:
         valleys = valleys[np.unique(self.losses[valleys], return_index=True)[1]]
         return np.asarray(valleys[1 : self.options.valleys + 1])
 
-    def _pole_valleys(self) -> NDArray[np.int64]:
+    def _pole_valleys(self) -> IntArray:
         """Return starts with a pole among the data, best first: along one parameter, those better than both beside."""
         found = self.order[self.poles[self.order]]
         if len(self.rest) != 1 or found.size < 3:
@@ -406,7 +405,7 @@ class Grid:
         valleys = rising[(losses[1:-1] <= losses[:-2]) & (losses[1:-1] <= losses[2:])]
         return valleys[np.argsort(self.losses[valleys], kind="stable")]
 
-    def _different(self, order: NDArray[np.int64], count: int) -> list[int]:
+    def _different(self, order: IntArray, count: int) -> list[int]:
         chosen: list[int] = []
         for column in order:
             if len(chosen) == count:
@@ -560,7 +559,7 @@ class ProjectedGrid:
         return np.moveaxis(answers, 1, 0), np.where(good, left, np.inf)
 
 
-def nonnegative(matrix: Array, side: Array, positive: NDArray[np.bool_]) -> Array:
+def nonnegative(matrix: Array, side: Array, positive: BoolArray) -> Array:
     """Solve many small least-squares problems whose marked unknowns must not be negative, by their sign patterns.
 
     Parameters

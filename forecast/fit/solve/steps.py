@@ -5,14 +5,12 @@ The Cholesky decomposition is written over arrays, so that a thousand systems co
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
-from numpy.typing import NDArray
+
+from forecast.base.arrays import Array, BoolArray, IntArray
 
 __all__ = ["curvature", "decrement", "diagonal", "frozen", "relative", "saddle_free", "solve_damped"]
 
-Array: TypeAlias = NDArray[np.float64]
 
 #: Up to this many fits a call costs more than its numbers.
 BATCH_THRESHOLD = 200
@@ -31,7 +29,7 @@ def curvature(g: Array, h: Array, q: Array) -> Array:
     return sizes
 
 
-def decrement(g: Array, h: Array, active: NDArray[np.bool_], q: Array) -> Array:
+def decrement(g: Array, h: Array, active: BoolArray, q: Array) -> Array:
     """Return half the Newton decrement, (B,): how far the objective is above its minimum; inf at a saddle."""
     if active.any():
         g, h = frozen(g, h, active)
@@ -47,7 +45,7 @@ def decrement(g: Array, h: Array, active: NDArray[np.bool_], q: Array) -> Array:
     return np.asarray(half)
 
 
-def frozen(g: Array, h: Array, active: NDArray[np.bool_]) -> tuple[Array, Array]:
+def frozen(g: Array, h: Array, active: BoolArray) -> tuple[Array, Array]:
     """Return derivatives in which coordinates on an active bound cannot move."""
     if not active.any():
         return g, h
@@ -59,7 +57,7 @@ def frozen(g: Array, h: Array, active: NDArray[np.bool_]) -> tuple[Array, Array]
     return g, h
 
 
-def relative(g: Array, h: Array, q: Array, places: NDArray[np.int64], which: NDArray[np.bool_]) -> tuple[Array, Array]:
+def relative(g: Array, h: Array, q: Array, places: IntArray, which: BoolArray) -> tuple[Array, Array]:
     """Return derivatives by the logarithms of some coordinates, in the fits where `which` (places, B) says so."""
     g, h = g.copy(), h.copy()
     for row, a in enumerate(places):
@@ -71,7 +69,7 @@ def relative(g: Array, h: Array, q: Array, places: NDArray[np.int64], which: NDA
     return g, h
 
 
-def solve_damped(h: Array, g: Array, extra: Array, scale: Array) -> tuple[Array, NDArray[np.bool_]]:
+def solve_damped(h: Array, g: Array, extra: Array, scale: Array) -> tuple[Array, BoolArray]:
     """Solve (H + diag(extra)) step = -g for every fit, and tell where that is not positive."""
     k, count = g.shape
     low = np.empty((k + 1, k, count))  # the last row is the right side, which the same steps turn into the solution

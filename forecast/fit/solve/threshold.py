@@ -6,11 +6,11 @@ Both are shares of the residuals' scale. A threshold and its fit depend on each 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array
 from forecast.fit.objectives.huber import HUBER_FACTOR
 from forecast.fit.objectives.objective import effective_rows, robust_scale
 from forecast.fit.solve import newton
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["is_open", "residual_scale", "with_threshold", "with_width"]
 
-Array: TypeAlias = NDArray[np.float64]
 
 #: Huber's threshold is at least this share of the observations' size (1 of logarithms): below, nothing but rounding is
 #: left of the squares. A width is at least the other.

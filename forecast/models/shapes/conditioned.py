@@ -6,16 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from forecast.base.arrays import Array
 from forecast.models.protocol import Description, FittedShape
 from forecast.models.shapes.frontiers import MAX_LOG_FACTOR
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from forecast.base.streams import Streams
-
-    Array = NDArray[np.float64]
 
 __all__ = ["Conditioned", "condition_draws"]
 
@@ -48,8 +46,6 @@ class Conditioned(FittedShape):
 
     def sample(self, time: Array, streams: Streams, *, observed: bool = False) -> Array:
         """Sample the shape, and shift each draw by the change of its logarithmic path under the fixed parameters."""
-        import numpy as np
-
         time = np.asarray(time, dtype=float)
 
         def free() -> tuple[Array, Array]:
@@ -99,8 +95,6 @@ def condition_draws(
     >>> condition_draws(drawn, {"growth": np.array([0.2, 0.2])}, ["level", "growth"], covariance)
     {'level': array([1.05, 1.95]), 'growth': array([0.2, 0.2])}
     """
-    import numpy as np
-
     conditions = [i for i, name in enumerate(names) if name in fixed]
     rest = [i for i, name in enumerate(names) if name not in fixed]
     out = {**draws, **fixed}

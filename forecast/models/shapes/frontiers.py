@@ -7,17 +7,17 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
+import numpy as np
+
+from forecast.base.arrays import Array
 from forecast.models.protocol import Description, FittedShape
 from forecast.models.shapes.around import Around
 from forecast.models.shapes.rows import row_gap
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from forecast.base.streams import Streams
-
-    Array = NDArray[np.float64]
 
 __all__ = ["MAX_LOG_FACTOR", "Anchored", "Raised", "frontier", "highest", "record_sign"]
 
@@ -45,8 +45,6 @@ def record_sign(time: Array, value: Array) -> int:
     >>> record_sign(dates, np.array([9.0, 9.0, 7.0, 7.0, 6.0, 6.0])), record_sign(dates, dates)
     (-1, 0)
     """
-    import numpy as np
-
     dates, at = np.unique(time, return_inverse=True)
     value = np.bincount(at, value) / np.bincount(at)
     steps, gaps = np.diff(value), np.diff(dates)
@@ -68,8 +66,6 @@ def highest(paths: NDArray[T]) -> NDArray[T]:
     >>> highest(np.array([[1.0, 5.0], [3.0, 2.0], [2.0, 7.0]])).tolist()
     [[1.0, 5.0], [3.0, 5.0], [3.0, 7.0]]
     """
-    import numpy as np
-
     out = np.array(paths)
     for before, here in itertools.pairwise(out):
         np.maximum(before, here, out=here)
@@ -100,8 +96,6 @@ class _FrontierShape(Around):
 
     def _record_at_dates(self, time: Array) -> Array:
         """Return the record that stands at each date, (time, 1); before the first one, that."""
-        import numpy as np
-
         return np.asarray(self.record[np.maximum(np.searchsorted(self.time, time, side="right") - 1, 0)])[:, None]
 
 
@@ -151,8 +145,6 @@ class Anchored(_FrontierShape):
 
     def sample(self, time: Array, streams: Streams, *, observed: bool = False) -> Array:
         """Draw the frontier; one observation to come is the record that stands then."""
-        import numpy as np
-
         time = np.asarray(time, dtype=float)
         ahead = (time - self.time[-1]) / self.gap if self.gap else np.zeros(0)
         if (ahead > 0).any():
@@ -168,8 +160,6 @@ class Anchored(_FrontierShape):
 
     def _sampled(self, time: Array, streams: Streams) -> Array:
         """Draw the frontier at these dates."""
-        import numpy as np
-
         dates, here = self._with_last(time)
         logs = _safe_log(self.shape.sample(dates, streams))
         later = len(time) - here
@@ -178,22 +168,16 @@ class Anchored(_FrontierShape):
 
     def central(self, time: Array) -> Array:
         """Return the frontier at the fitted parameters."""
-        import numpy as np
-
         time = np.asarray(time, dtype=float)
         dates, here = self._with_last(time)
         return self._from_record(time, _safe_log(self.shape.central(dates)[:, None]), here, None)[:, 0]
 
     def _with_last(self, time: Array) -> tuple[Array, int]:
         """Return the dates with the last one observed among them, and its place: after others of that date."""
-        import numpy as np
-
         here = int(np.searchsorted(time, self.time[-1], side="right"))
         return np.insert(time, here, self.time[-1]), here
 
     def _from_record(self, time: Array, logs: Array, here: int, noise: Array | None) -> Array:
-        import numpy as np
-
         start = float(np.log(self.record[-1]))
         away = start - logs[here]
         away = np.minimum(away, 0.0) if self.can_wait else away
@@ -209,8 +193,6 @@ class Anchored(_FrontierShape):
 
     def _distance(self, time: Array, now: Array, noise: Array | None) -> Array:
         """Return the distance from the shape's level at dates after the last one, where it is `now`."""
-        import numpy as np
-
         decay = np.exp(-np.multiply.outer(np.diff(time, prepend=self.time[-1]), self.forgets))
         out = np.empty((len(time), *now.shape))
         for i, share in enumerate(decay):
@@ -243,8 +225,6 @@ class Raised(_FrontierShape):
         return self._raised(time, self.shape.central(time)[:, None])[:, 0]
 
     def _raised(self, time: Array, path: Array) -> Array:
-        import numpy as np
-
         stood = np.where(np.asarray(time)[:, None] < self.time[0], -np.inf, self._record_at_dates(time))
         return np.asarray(np.maximum(highest(path), stood))
 
@@ -260,8 +240,6 @@ def frontier(
     A frontier that is declared is of something that goes on growing. Rows that merely never went back are `inferred` to
     be one, and a shape that knows of waits says it there.
     """
-    import numpy as np
-
     order = np.argsort(time, kind="stable")
     dates, record = np.asarray(time, dtype=float)[order], np.maximum.accumulate(np.asarray(value, dtype=float)[order])
     result = shape.as_record(dates, record) if inferred else shape.anchored(dates, record)
@@ -273,8 +251,6 @@ def frontier(
 
 def _knots(reach: float, even: float) -> Array:
     """Return the steps at which paths are drawn, from 0 to beyond `reach`: whole ones up to `even`, then wider ones."""
-    import numpy as np
-
     whole = np.arange(np.ceil(min(reach, even)) + 2)
     if reach <= even:
         return whole
@@ -283,6 +259,4 @@ def _knots(reach: float, even: float) -> Array:
 
 
 def _safe_log(path: Array) -> Array:
-    import numpy as np
-
     return np.log(np.maximum(path, np.exp(-MAX_LOG_FACTOR)))

@@ -5,17 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from forecast.base.arrays import Array
 from forecast.models.protocol import Description
 from forecast.models.scales import Scale
 from forecast.models.shapes.around import Around
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from forecast.base.streams import Streams
-
-    Array = NDArray[np.float64]
 
 __all__ = ["OnScale"]
 
@@ -60,6 +58,4 @@ class OnScale(Around):
         return replace(description, summary=f"{of}: {description.summary}")
 
     def _back(self, level: Array) -> Array:
-        import numpy as np
-
         return self.scale.back(np.log(level))

@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from forecast.base.arrays import Array
 from forecast.models.protocol import Description
 from forecast.models.shapes.around import Around
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from forecast.base.streams import Streams
-
-    Array = NDArray[np.float64]
 
 __all__ = ["Rows", "row_gap"]
 
@@ -24,8 +22,6 @@ MAX_ROWS_A_SPAN = 50
 
 def row_gap(time: Array) -> float:
     """Return the years from one row of a path to the next: the mean of the series, from its first date to its last."""
-    import numpy as np
-
     dates = np.unique(time)
     return float(dates[-1] - dates[0]) / min(len(dates) - 1, MAX_ROWS_A_SPAN)
 
@@ -63,8 +59,6 @@ class Rows(Around):
 
     def sample(self, time: Array, streams: Streams, *, observed: bool = False) -> Array:
         """Draw rows to come, whether one observation is asked for or a path."""
-        import numpy as np
-
         time = np.asarray(time, dtype=float)
         later = np.flatnonzero(time >= self.last)
         level = self.shape.sample(time, streams)

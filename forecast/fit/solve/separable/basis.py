@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array
 from forecast.fit.kernels.power_sum import exponential
 from forecast.formula import tree
 from forecast.formula.tree import Binary, Name, Node, Number, Unary
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from forecast.laws import Law
 
 __all__ = ["Basis", "Sums", "basis_of"]
-
-Array: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(slots=True)

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array, BoolArray
 from forecast.fit.kernels.general import program_of
 from forecast.fit.problem.problem import Problem
 from forecast.fit.problem.target import Target
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["bounded_squares", "curves_solved", "solved_directly"]
 
-Array: TypeAlias = NDArray[np.float64]
 
 #: A column of which the others leave no more than this share is their combination.
 DEPENDENCE_RTOL = 1e-13
@@ -95,7 +94,7 @@ def solved_directly(problem: Problem) -> Array | None:
 
 def bounded_squares(
     columns: list[Array], left: Array, weights: Array, lower: Array, upper: Array
-) -> tuple[Array, NDArray[np.bool_]]:
+) -> tuple[Array, BoolArray]:
     """Return the coefficients of least weighted squares within bounds, (k, B), and which of them stand on a bound.
 
     Parameters
@@ -143,7 +142,7 @@ def bounded_squares(
     return answer, on_bounds
 
 
-def _least_squares(table: list[Array], target: Array, out: NDArray[np.bool_] | None = None) -> Array:
+def _least_squares(table: list[Array], target: Array, out: BoolArray | None = None) -> Array:
     """Return the answer of weighted columns and observations, (k, B); what is marked in `out`, (k, B), has none."""
     k, count = len(table), len(target)
     if out is not None:

@@ -11,12 +11,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forecast.base import budgets
+from forecast.base.arrays import Array, BoolArray, IntArray
 from forecast.fit.problem.poles import Poles, poles_of, speaks_for_pole
 from forecast.fit.problem.target import RESIDUAL_RTOL, Target
 from forecast.fit.sizes import CHUNK_ELEMENTS, OPTIMUM_RTOL
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Projected", "project_problem"]
 
-Array: TypeAlias = NDArray[np.float64]
 
 #: Linear parameters at most; steps of Newton's method at most.
 MAX_LINEAR_PARAMETERS, MAX_NEWTON_STEPS = 4, 12
@@ -102,7 +101,7 @@ class Projected:
                 self._block(target.take(rows), self.basis.take(rows), self._poles(rows), solved, rows, blind)
         return solved
 
-    def edges(self, target: Target, rows: NDArray[np.int64]) -> tuple[Array, NDArray[np.int64]]:
+    def edges(self, target: Target, rows: IntArray) -> tuple[Array, IntArray]:
         """Return starts of curves that fit best with a coefficient at 0.
 
         Parameters
@@ -184,7 +183,7 @@ class Projected:
         """Return parameters (k, B) as the law has them."""
         return np.where(self.coordinates.logs[:, None], np.exp(q), q)
 
-    def _grid_poles(self, poles: Poles | None, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    def _grid_poles(self, poles: Poles | None, shape: tuple[int, ...]) -> BoolArray:
         """Tell where on the grid the law has a pole among the points, (G, B)."""
         if poles is None:
             return np.zeros((1, 1), dtype=bool)
@@ -195,9 +194,9 @@ class Projected:
         return np.array([poles.mask(self._parameters(np.repeat(one[:, None], shape[1], axis=1))) for one in q.T])
 
     def _lowest(
-        self, target: Target, basis: Basis, poles: Poles | None, losses: Array, ids: NDArray[np.int64],
-        places: NDArray[np.int64],
-    ) -> tuple[Array, NDArray[np.int64], Array]:  # fmt: skip
+        self, target: Target, basis: Basis, poles: Poles | None, losses: Array, ids: IntArray,
+        places: IntArray,
+    ) -> tuple[Array, IntArray, Array]:  # fmt: skip
         """Follow the valleys of each curve, which stand in its order, down; return the lowest end of each."""
         q, steps, whole = self._ends(target, basis, losses, ids, places)
         if ids.size == losses.shape[1]:
@@ -211,8 +210,8 @@ class Projected:
         return q[:, chosen], steps[chosen], whole[chosen]
 
     def _ends(
-        self, target: Target, basis: Basis, losses: Array, ids: NDArray[np.int64], places: NDArray[np.int64]
-    ) -> tuple[Array, NDArray[np.int64], Array]:
+        self, target: Target, basis: Basis, losses: Array, ids: IntArray, places: IntArray
+    ) -> tuple[Array, IntArray, Array]:
         """Follow some valleys of some curves down; see `_followed`."""
         y, weights = _points_first(target)
         if ids.size != losses.shape[1] or (ids[1:] == ids[:-1]).any():
@@ -220,7 +219,7 @@ class Projected:
             weights = weights if weights.shape[1] == 1 else weights[:, ids]
         return self._followed(basis, y, weights, *self._begin(losses, places))
 
-    def _fits_closer(self, target: Target, basis: Basis, losses: Array, value: Array) -> NDArray[np.bool_]:
+    def _fits_closer(self, target: Target, basis: Basis, losses: Array, value: Array) -> BoolArray:
         """Tell which curves fit closer with a pole among the points, where alone the grid's `losses` are finite.
 
         Of one curve any difference counts, as there is something to be said of it; of many, one beyond chance.
@@ -240,7 +239,7 @@ class Projected:
             closer[ids[better]] = True
         return closer
 
-    def _begin(self, losses: Array, best: NDArray[np.int64]) -> tuple[Array, Array, Array]:
+    def _begin(self, losses: Array, best: IntArray) -> tuple[Array, Array, Array]:
         """Return where each curve starts, and between which places its valley on the grid lies."""
         rows, last = np.arange(best.size), len(self.grid) - 1
         lower, upper = self.coordinates.lower[self.at], self.coordinates.upper[self.at]
@@ -275,7 +274,7 @@ class Projected:
 
     def _followed(
         self, basis: Basis, y: Array, weights: Array, u: Array, low: Array, high: Array
-    ) -> tuple[Array, NDArray[np.int64], Array]:
+    ) -> tuple[Array, IntArray, Array]:
         """Follow the lowest point down; return all parameters (nan where it was lost), steps, and the squares of y."""
         k, count = len(self.coordinates.free), y.shape[1]
         found, steps = np.full((k, count), np.nan), np.full(count, MAX_NEWTON_STEPS)
@@ -323,7 +322,7 @@ class Projected:
         return found, steps, whole
 
 
-def _valleys(losses: Array, options: GridOptions) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _valleys(losses: Array, options: GridOptions) -> tuple[IntArray, IntArray]:
     """Return the lowest few valleys of each curve on the grid, (G, B): whose they are, in order, and their places."""
     losses = np.where(np.isfinite(losses), losses, np.inf)
     edge = np.full((1, losses.shape[1]), np.inf)
