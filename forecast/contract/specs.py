@@ -148,7 +148,7 @@ class LawSpec(Spec):
         Formulas over its names that are above 0 where the law has a meaning, and what each of them is. Elsewhere its
         values are nan, and a fit refuses to predict.
     record : str
-        Path of a CSV file that says how forecasts with it have done; see `forecast.models.shapes.track_record`.
+        Path of a CSV file that says how forecasts with it have done; see `forecast.contract.track_record`.
     """
 
     kind: ClassVar[str] = "law"
@@ -200,7 +200,7 @@ class ShapeSpec(Spec):
     record_members : tuple of str
         Further ones that it pools in rows that keep their best so far.
     record : str
-        Path of a CSV file that says how forecasts with it have done; see `forecast.models.shapes.track_record`.
+        Path of a CSV file that says how forecasts with it have done; see `forecast.contract.track_record`.
     crossings : str
         Path of a CSV file that says how often levels were reached by a date, as it stated; see the same module.
     """

@@ -13,10 +13,10 @@ import numpy as np
 from forecast import units
 from forecast.base.dates import decimal_year
 from forecast.base.quantiles import DEFAULT_LEVEL
+from forecast.contract.track_record import coverage_by_shape, crossings_by_shape, record_sentence as track_record
 from forecast.errors import printable
 from forecast.evaluation.crossing_record import MOST_YEARS, statement_text
 from forecast.evaluation.whole.scenario_scores import record_sentences, screen_line
-from forecast.models.shapes.track_record import coverage_by_shape, crossings_by_shape, record_sentence as track_record
 from forecast.projection.result import (
     DateAnswer,
     FirstAnswer,

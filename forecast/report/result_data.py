@@ -11,8 +11,8 @@ import numpy as np
 
 from forecast.base.dates import decimal_year, from_decimal_year
 from forecast.base.quantiles import DEFAULT_LEVEL, QUANTILE_NAMES
+from forecast.contract.track_record import record_sentence as track_record
 from forecast.evaluation.whole.scenario_scores import record_sentences
-from forecast.models.shapes.track_record import record_sentence as track_record
 from forecast.projection.result import DateAnswer, FirstAnswer, ProjectedAnswer, Projection, RankingAnswer, ValueAnswer
 from forecast.projection.result.combinations import finite_or_none, iso
 from forecast.projection.result.observed_values import last_observation

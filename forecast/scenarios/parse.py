@@ -13,11 +13,11 @@ from forecast import formula
 from forecast.base.dates import day_or_month, decimal_year, iso_date
 from forecast.base.distributions import MAX_MAGNITUDE
 from forecast.base.number_checks import is_real
+from forecast.contract import track_record
 from forecast.contract.fields import is_number
 from forecast.contract.inputs import below
 from forecast.errors import ForecastError, FormulaError, ScenarioError, UnknownNameError, printable
 from forecast.formula import Condition, Formula
-from forecast.models.shapes import track_record
 from forecast.scenarios import registered
 from forecast.scenarios.kinds import KINDS
 from forecast.scenarios.kinds.chosen import with_choice_names, with_placeholders

@@ -243,7 +243,7 @@ def rival_line(text: str) -> str:
 
 def every_shape() -> tuple[str, ...]:
     """Return the shapes whose forecasts of other series have a record, by full name."""
-    from forecast.models.shapes.track_record import of_shape
+    from forecast.contract.track_record import of_shape
 
     named = (name for name in get_registry().names("shape") if name.startswith("trends/"))
     return tuple(name for name in named if of_shape(name))

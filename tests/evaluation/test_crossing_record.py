@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import forecast
+from forecast.contract.track_record import crossings_by_shape, of_crossings
 from forecast.errors import PluginError
 from forecast.evaluation import crossing_record, rolling_origin
-from forecast.models.shapes.track_record import crossings_by_shape, of_crossings
 from forecast_trends.pool import make
 from tests.toolkit import command
 

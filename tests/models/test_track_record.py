@@ -6,9 +6,9 @@ import sys
 import pytest
 
 import forecast
+from forecast.contract import track_record
 from forecast.contract.registry import get_registry
 from forecast.errors import PluginError, UnknownNameError, UsageError
-from forecast.models.shapes import track_record
 from toolkit import command
 
 HEAD = "shape,kind,horizon,series,forecasts,score,held,over_last_value\n"

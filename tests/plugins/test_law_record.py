@@ -5,7 +5,7 @@ import csv
 import pytest
 
 import forecast
-from forecast.models.shapes import track_record
+from forecast.contract import track_record
 from forecast_scaling import LAW_RECORD
 from forecast_scaling.make_record import DECADE_RANGES, SETS, backtests, law_record_rows
 from toolkit import command

@@ -10,10 +10,10 @@ import pytest
 from scipy import stats
 
 import forecast
+from forecast.contract import track_record
 from forecast.contract.registry import get_registry
 from forecast.evaluation.rolling_origin import backtest
 from forecast.models import Anchored, model, shape
-from forecast.models.shapes import track_record
 from forecast.streams import Streams
 from forecast_trends.pool.shape import FittedPool, Pool, PoolOfRecords
 from toolkit import command, json_of, sample

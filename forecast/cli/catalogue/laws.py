@@ -15,7 +15,7 @@ def _law_spec(record: Record) -> LawSpec:
 
 
 def _law_details(record: Record) -> dict[str, Any]:
-    from forecast.models.shapes.track_record import of_law
+    from forecast.contract.track_record import of_law
 
     spec = _law_spec(record)
     parameters = list(spec.example)

@@ -143,8 +143,8 @@ def _model_details(record: Record) -> dict[str, Any]:
 
 def _describe_series(entry: FoundModel, spec: TrendSpec) -> dict[str, Any]:
     """Say what a series is, and what is said of the shape beside it and of others."""
+    from forecast.contract.track_record import of_shape
     from forecast.models.model_lookup import POOLED_SHAPE
-    from forecast.models.shapes.track_record import of_shape
     from forecast.units.qualifiers import of_record
 
     beside = entry.beside()

@@ -1,1 +1,1 @@
-"""Around a shape: its track record, a fitted shape as a frontier, and one with fixed parameters."""
+"""Around a shape: a fitted shape as a frontier, one on a scale, and one with fixed parameters."""

@@ -56,7 +56,7 @@ def plot_calibration(records: Mapping[str, Sequence[Mapping[str, Any]]], axes: t
     Parameters
     ----------
     records : mapping of str to sequence of dict
-        Rows of `forecast.models.shapes.track_record`, of which the whole record (the first) is drawn.
+        Rows of `forecast.contract.track_record`, of which the whole record (the first) is drawn.
     axes : pair of matplotlib Axes
     """
     left, right = axes

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from forecast.contract.registry import get_registry
+from forecast.contract.registry import Record, get_registry
 from forecast.contract.specs import LawSpec, ShapeSpec
 from forecast.errors import ForecastError, PluginError, UsageError, printable
 
@@ -69,23 +70,37 @@ def of_law(name: str) -> list[dict[str, Any]]:
 def _record_rows(what: str, name: str) -> list[dict[str, Any]]:
     record = get_registry().find(what, name)
     assert isinstance(record.spec, (ShapeSpec, LawSpec))
-    if not record.spec.record:
+    return _rows_of_table(record, what, record.spec.record, "past forecasts", _score_row)
+
+
+def _score_row(row: Mapping[str, str]) -> dict[str, Any]:
+    """Return a row of scores; two of its entries a table need not keep."""
+    found: dict[str, Any] = {
+        "kind": row["kind"], "horizon": row["horizon"], "series": int(row["series"]),
+        "forecasts": int(row["forecasts"]), "score": float(row["score"]), "held": float(row["held"]),
+        "over_last_value": float(row["over_last_value"]),
+    }  # fmt: skip
+    if row.get("half"):
+        found["half"] = float(row["half"])
+    if row.get("deciles"):
+        found["deciles"] = [float(share) for share in row["deciles"].split()]
+    return found
+
+
+def _rows_of_table(
+    record: Record, what: str, table: str, of: str, read_row: Callable[[Mapping[str, str]], dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return the rows of a table that are of one record; none where its plugin keeps none."""
+    if not table:
         return []
     try:
-        path = Path(record.spec.record)
+        path = Path(table)
         found = path.stat()
-        return [
-            {
-                "kind": row["kind"], "horizon": row["horizon"], "series": int(row["series"]),
-                "forecasts": int(row["forecasts"]), "score": float(row["score"]), "held": float(row["held"]),
-                "over_last_value": float(row["over_last_value"]), **_more(row),
-            }
-            for row in _read_rows(path, (found.st_mtime_ns, found.st_size))
-            if row[what] == record.full_name
-        ]  # fmt: skip
+        rows = _read_rows(path, (found.st_mtime_ns, found.st_size))
+        return [read_row(row) for row in rows if row[what] == record.full_name]
     except (OSError, KeyError, ValueError, TypeError) as problem:
         why = printable(f"{type(problem).__name__}: {problem}", 200)
-        raise PluginError(f"{what} '{record.full_name}': its record of past forecasts cannot be read: {why}") from None
+        raise PluginError(f"{what} '{record.full_name}': its record of {of} cannot be read: {why}") from None
 
 
 @lru_cache(maxsize=16)
@@ -93,14 +108,6 @@ def _read_rows(path: Path, edition: tuple[int, int]) -> tuple[Mapping[str, str],
     """Return the rows of a table as it stands: an answer looks up each of the shapes behind it."""
     with path.open(encoding="utf-8", newline="") as file:
         return tuple(csv.DictReader(file))
-
-
-def _more(row: Mapping[str, str]) -> dict[str, Any]:
-    """Return the entries that a table need not keep."""
-    found: dict[str, Any] = {"half": float(row["half"])} if row.get("half") else {}
-    if row.get("deciles"):
-        found["deciles"] = [float(share) for share in row["deciles"].split()]
-    return found
 
 
 def of_crossings(name: str) -> list[dict[str, Any]]:
@@ -129,24 +136,15 @@ def of_crossings(name: str) -> list[dict[str, Any]]:
     """
     record = get_registry().find("shape", name)
     assert isinstance(record.spec, ShapeSpec)
-    if not record.spec.crossings:
-        return []
-    try:
-        path = Path(record.spec.crossings)
-        found = path.stat()
-        return [
-            {
-                "kind": row["kind"], "statement": row["statement"], "series": int(row["series"]),
-                "count": int(row["count"]),
-                **{key: float(row[key]) for key in ("lower", "upper", "stated", "happened")},
-                **{key: float(row[key]) if row[key] else None for key in ("brier", "climatology")},
-            }
-            for row in _read_rows(path, (found.st_mtime_ns, found.st_size))
-            if row["shape"] == record.full_name
-        ]  # fmt: skip
-    except (OSError, KeyError, ValueError, TypeError) as problem:
-        why = printable(f"{type(problem).__name__}: {problem}", 200)
-        raise PluginError(f"shape '{record.full_name}': its record of levels cannot be read: {why}") from None
+    return _rows_of_table(record, "shape", record.spec.crossings, "levels", _crossing_row)
+
+
+def _crossing_row(row: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "kind": row["kind"], "statement": row["statement"], "series": int(row["series"]), "count": int(row["count"]),
+        **{key: float(row[key]) for key in ("lower", "upper", "stated", "happened")},
+        **{key: float(row[key]) if row[key] else None for key in ("brier", "climatology")},
+    }  # fmt: skip
 
 
 def crossings_by_shape(models: Iterable[str], probability: float) -> dict[str, dict[str, Any]]:
@@ -164,15 +162,20 @@ def crossings_by_shape(models: Iterable[str], probability: float) -> dict[str, d
         By shape, the row of `of_crossings` for all kinds of series that has the probability; shapes that keep no such
         record, or made no such statement, are left out.
     """
+
+    def has_probability(row: Mapping[str, Any]) -> bool:
+        of_levels = (row["kind"], row["statement"], row["brier"]) == ("all", "level", None)
+        return bool(of_levels and row["lower"] <= probability and (probability < row["upper"] or row["upper"] == 1))
+
+    return _row_by_shape(models, lambda shape: next(filter(has_probability, of_crossings(shape)), None))
+
+
+def _row_by_shape(models: Iterable[str], find_row: Callable[[str], dict[str, Any] | None]) -> dict[str, dict[str, Any]]:
+    """Return a row of each of the shapes of models that has one."""
     rows = {}
     for shape in dict.fromkeys(model.partition("@")[2] for model in models):
-        try:
-            found = of_crossings(shape) if shape else []
-        except ForecastError:  # two shapes of this name, or a pool of several
-            continue
-        for row in found:
-            of_levels = (row["kind"], row["statement"], row["brier"]) == ("all", "level", None)
-            if of_levels and row["lower"] <= probability and (probability < row["upper"] or row["upper"] == 1):
+        with suppress(ForecastError):  # two shapes of this name, or a pool of several
+            if shape and (row := find_row(shape)) is not None:
                 rows[shape.rpartition("/")[2]] = row
     return rows
 
@@ -210,16 +213,7 @@ def coverage_by_shape(models: Iterable[str]) -> dict[str, dict[str, Any]]:
     models : iterable of str
         As ``hardware/linpack@exponential``; others have no shape.
     """
-    rows = {}
-    for model in models:
-        _, _, shape = model.partition("@")
-        try:
-            row = _overall_row(shape) if shape else None
-        except ForecastError:  # two shapes of this name, or a pool of several
-            continue
-        if row is not None:
-            rows[shape.rpartition("/")[2]] = row
-    return rows
+    return _row_by_shape(models, _overall_row)
 
 
 def record_sentence(models: Iterable[str]) -> str:
