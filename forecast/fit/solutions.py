@@ -250,6 +250,11 @@ class Solutions:
         scale[some] = self.known.scale[some] / np.sqrt(np.nanmedian(weights[some], axis=1))
         return np.where(np.isfinite(scale), scale, np.nan)
 
+    def points(self) -> tuple[dict[str, Array], Array]:
+        """Return the variables and the observations of a single fit."""
+        data = self.curves.one(0)
+        return dict(data.variables), data.y
+
     @functools.cached_property
     def ranges(self) -> dict[str, tuple[Array, Array]]:
         """The least and the greatest value of each variable that is no group, (B,) each."""

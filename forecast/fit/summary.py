@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from forecast.base.html_text import inline_image, page
-from forecast.base.plot_style import COLOURS, format_tick
 from forecast.errors import UncertaintyError, printable
+from forecast.fit.diagnostics.fit_plot import plot_fit
 from forecast.fit.inference.by_group import groups_text
 from forecast.fit.inference.interval import origin
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from forecast.fit.fit import Fit
 
 __all__ = ["fit_page", "summary"]
-
-#: Points of a curve, and most observations next to it.
-_N_CURVE_POINTS, _MAX_POINTS = 120, 500
 
 
 def summary(fit: Fit) -> str:
@@ -61,42 +54,5 @@ def fit_page(fit: Fit) -> str:
     title = f"{fit.name}: {fit.law.text}" if fit.law.name else fit.law.text
     verdict = f"published in {fit.published.reference}" if fit.published else f"{fit.n} points; {fit.verdict}"
     rows = [[n, f"{v:.6g}", _interval_text(fit, n, "{:.4g} to {:.4g}")] for n, v in fit.values.items()]
-    figure = inline_image(lambda ax: _plot_law(fit, ax), title) if fit.ranges else ""
+    figure = inline_image(lambda axis: plot_fit(fit, axis, None, fit.level), title) if fit.ranges else ""
     return page(f"{title}; {verdict}", figure, ["parameter", "value", f"{fit.level:.0%} interval"], rows, fit.warnings)
-
-
-def _plot_law(fit: Fit, ax: Axes) -> None:
-    """Draw the law along its first variable, the others at the middle of their data, with the band of the law."""
-    name = next(iter(fit.ranges))
-    low, high = fit.ranges[name]
-    several = low > 0 and high > 10 * low
-    grid = np.geomspace(low, high, _N_CURVE_POINTS) if several else np.linspace(low, high, _N_CURVE_POINTS)
-    places: dict[str, Any] = {name: grid}
-    fixed = {}
-    for other, (least, most) in fit.ranges.items():
-        if other != name:
-            fixed[other] = float(np.sqrt(least * most) if least > 0 else (least + most) / 2)
-            places[other] = np.full(_N_CURVE_POINTS, fixed[other])
-    places |= {group: [labels[0]] * _N_CURVE_POINTS for group, labels in fit.law.levels.items()}
-    predicted = fit.predict(**places)
-    median = np.asarray(predicted["median"], dtype=float)
-    if "lower" in predicted:
-        ax.fill_between(
-            grid, predicted["lower"], predicted["upper"], color=COLOURS[0], alpha=0.3, lw=0, label="90 % of the law"
-        )
-    ax.plot(grid, median, color=COLOURS[0], label="the law")
-    if fit.data is not None and not fixed and not fit.law.levels:  # of several variables points do not lie on a curve
-        step = -(-len(fit.data.y) // _MAX_POINTS)
-        x, y = np.asarray(fit.data.variables[name])[::step], np.asarray(fit.data.y)[::step]
-        ax.plot(x, y, ".", color=COLOURS[1], label="observed")
-        median = np.concatenate([median, y])
-    shown = median[np.isfinite(median)]
-    rises = bool(shown.size) and shown.min() > 0 and shown.max() > 10 * shown.min()
-    ax.set(xscale="log" if several else "linear", yscale="log" if rises else "linear")
-    for axis in [*([ax.xaxis] if several else []), *([ax.yaxis] if rises else [])]:
-        axis.set_major_formatter(lambda value, _: format_tick(value))  # powers of ten would be TeX
-        axis.set_minor_formatter(lambda value, _: "")
-    unit = fit.law.variables[name]
-    ax.set_xlabel(printable(f"{name} ({unit})" if unit else name, 60))
-    ax.set_ylabel(printable(f"{fit.law.output} ({fit.law.unit})" if fit.law.unit else fit.law.output, 60))
-    ax.legend(frameon=False, title=", ".join(f"{other} = {value:.3g}" for other, value in fixed.items())[:60] or None)

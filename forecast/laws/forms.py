@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from forecast.base.arrays import Array
 from forecast.contract.plugin_calls import call_guarded
 from forecast.errors import PluginContractError
-from forecast.formula import Formula
+from forecast.formula import Formula, parse
 from forecast.formula.tree import latex_name
-
-if TYPE_CHECKING:
-    from forecast.laws.program import Program
+from forecast.laws.program import DifferenceProgram, FormulaProgram, Program
 
 __all__ = ["Code", "Explicit", "Form"]
 
@@ -77,7 +75,7 @@ class Explicit(Form):
 
     def program(self, parameters: tuple[str, ...], variables: tuple[str, ...]) -> Program:
         """Return the compiled formula."""
-        return formula_program(self._formula, parameters, variables)
+        return FormulaProgram(self._formula.root, parameters, variables)
 
     def replaced(self, changes: Mapping[str, Formula]) -> Explicit:
         """Return the changed formula, read anew."""
@@ -119,8 +117,6 @@ class Code(Form):
 
     def program(self, parameters: tuple[str, ...], variables: tuple[str, ...]) -> Program:
         """Return a program with derivatives by differences."""
-        from forecast.laws.program import DifferenceProgram
-
         return DifferenceProgram(self.value, parameters, variables)
 
     def replaced(self, changes: Mapping[str, Formula]) -> Code:
@@ -146,13 +142,4 @@ def _read_only_view(value: Any) -> Any:
 
 def replace_names(formula: Formula, changes: Mapping[str, Formula]) -> Formula:
     """Return a formula with names replaced, parsed again to check the limits of the grammar."""
-    from forecast.formula import parse
-
     return parse(formula.substitute(changes).text)
-
-
-def formula_program(formula: Formula, parameters: tuple[str, ...], variables: tuple[str, ...]) -> Program:
-    """Compile a formula; its derivatives are taken when they are first needed."""
-    from forecast.laws.program import FormulaProgram
-
-    return FormulaProgram(formula.root, parameters, variables)

@@ -20,8 +20,8 @@ from forecast.base.number_checks import is_real
 from forecast.errors import FormulaError
 from forecast.formula import Formula, parse
 from forecast.formula.tree import latex_name, number_node
-from forecast.laws.forms import Form, formula_program, replace_names
-from forecast.laws.program import Found, Program
+from forecast.laws.forms import Form, replace_names
+from forecast.laws.program import FormulaProgram, Found, Program
 
 __all__ = ["Implicit", "parse_equation"]
 
@@ -131,9 +131,9 @@ class ImplicitProgram(Program):
         self._own_left = tuple(p for p in parameters if p in left.names)
         self._own_right = tuple(p for p in parameters if p in right.names)
         rest = tuple(v for v in variables if v in left.names)
-        self._slope = formula_program(left, (y,), self._left_names)
-        self._left = formula_program(left, (y, *self._own_left), rest)
-        self._right = formula_program(right, self._own_right, tuple(v for v in variables if v in right.names))
+        self._slope = FormulaProgram(left.root, (y,), self._left_names)
+        self._left = FormulaProgram(left.root, (y, *self._own_left), rest)
+        self._right = FormulaProgram(right.root, self._own_right, tuple(v for v in variables if v in right.names))
 
     def _evaluate(self, values: Mapping[str, Array], shape: tuple[int, ...], order: int) -> Found:
         y = self._solve(values, shape)

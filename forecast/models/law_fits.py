@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from forecast.errors import (
     IndependentParametersWarning,
     RoundedConstantsWarning,
 )
-from forecast.models.protocol import Description, FittedModel, Model, ModelRecord, OtherQuantity
+from forecast.models.protocol import Description, FittedModel, ModelRecord, OtherQuantity
 from forecast.models.relations import FittedRelation, left_out
 
 if TYPE_CHECKING:
@@ -29,22 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["FittedLaw", "LawModel", "fitted_law"]
 
 
-def fitted_law(
-    law: Law,
-    *,
-    name: str,
-    stream: str = "",
-    shared: str = "",
-    fit: Fit | None = None,
-    data: str = "",
-    file: str = "",
-    y: str | None = None,
-    let: Mapping[str, str] | None = None,
-    where: Mapping[str, str] | None = None,
-    objective: str | None = None,
-    scatter: bool = False,
-    qualifiers: Mapping[str, str] | None = None,
-) -> Model:
+def fitted_law(law: Law, *, name: str, stream: str = "", shared: str = "", **settings: Any) -> LawModel:
     """Make a model of a law and a fit of it, or the data that it is fitted to.
 
     Parameters
@@ -55,46 +40,40 @@ def fitted_law(
         The name by which parameters and scatter are drawn; by default the model's.
     shared : str
         The name by which parameters are drawn that several models share: of one fit at two sizes, in one world.
-    fit : forecast.Fit, optional
+    **settings
+        The other parameters of `LawModel`.
+
+    Examples
+    --------
+    >>> import forecast
+    >>> law = forecast.law("scaling/chinchilla")
+    >>> made = fitted_law(law, name="loss", parameters=law.published("besiroglu2024"))
+    >>> made.unit, sorted(made.inputs)
+    ('nat/token', ['D', 'N'])
+    """
+    inputs = {v: OtherQuantity(unit=unit) for v, unit in law.variables.items()}
+    stream = stream or name
+    return LawModel(
+        name=name, unit=law.unit, inputs=inputs, law=law, stream=stream, shared=shared or stream, **settings
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class LawModel(ModelRecord):
+    """A law with a fit of it, or with the data it is to be fitted to; made by `fitted_law`.
+
+    Parameters
+    ----------
+    law, stream, shared
+        See `fitted_law`.
+    parameters : forecast.Fit, optional
     data, y, let, where, objective
         Without a fit: the table and how the law is fitted to it.
     file : str
         Where a saved fit was read.
     scatter : bool
         Add the scatter of one observation to the level.
-    qualifiers : mapping of str to str
-        Of the output of the law, beside its unit.
-
-    Examples
-    --------
-    >>> import forecast
-    >>> law = forecast.law("scaling/chinchilla")
-    >>> made = fitted_law(law, name="loss", fit=law.published("besiroglu2024"))
-    >>> made.unit, sorted(made.inputs)
-    ('nat/token', ['D', 'N'])
     """
-    return LawModel(
-        name=name,
-        unit=law.unit,
-        inputs={v: OtherQuantity(unit=unit) for v, unit in law.variables.items()},
-        law=law,
-        stream=stream or name,
-        shared=shared or stream or name,
-        parameters=fit,
-        data=data,
-        file=file,
-        y=y,
-        let=let or {},
-        where=where or {},
-        objective=objective,
-        scatter=scatter,
-        qualifiers=qualifiers or {},
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class LawModel(ModelRecord):
-    """A law with a fit of it, or with the data it is to be fitted to; made by `fitted_law`."""
 
     law: Law
     stream: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -130,19 +130,18 @@ class _Mixture(Unfitted):
 
     def keeping(self, keeps: str) -> Model:
         """Return the mixture of members that keep this: each path is that of one member."""
-        inputs = {
-            name: OtherModel(model=need.model.keeping(keeps)) if isinstance(need, OtherModel) else need
-            for name, need in self.inputs.items()
-        }
-        return replace(self, inputs=inputs, keeps=keeps)
+        return replace(self, inputs=self._with_members(lambda member: member.keeping(keeps)), keeps=keeps)
 
     def on_scale(self, bounds: Bounds) -> Model:
         """Return the mixture of members on this scale."""
-        inputs = {
-            name: OtherModel(model=need.model.on_scale(bounds)) if isinstance(need, OtherModel) else need
+        return replace(self, inputs=self._with_members(lambda member: member.on_scale(bounds)), bounds=bounds)
+
+    def _with_members(self, change: Callable[[Model], Model]) -> dict[str, Need]:
+        """Return the inputs with every member changed."""
+        return {
+            name: OtherModel(model=change(need.model)) if isinstance(need, OtherModel) else need
             for name, need in self.inputs.items()
         }
-        return replace(self, inputs=inputs, bounds=bounds)
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
         from forecast import units

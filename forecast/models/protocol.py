@@ -306,14 +306,10 @@ class Unfitted(ModelRecord, FittedModel):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Broken(Model):
+class Broken(ModelRecord):
     """Stands for a model that its plugin could not make; to fit it raises why."""
 
-    name: str
-    unit: str
     error: ForecastError
-    inputs: Mapping[str, Need] = field(default_factory=dict)
-    qualifiers: Mapping[str, str] = field(default_factory=dict)
 
     def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
         """Raise the error that stopped the plugin."""

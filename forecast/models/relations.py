@@ -11,7 +11,7 @@ import numpy as np
 from forecast.base.arrays import Array
 from forecast.contract.specs import RelationSpec
 from forecast.errors import BeyondDataWarning, DataError, ForecastError, ForecastWarning
-from forecast.models.protocol import Description, FittedModel, Model, Need, OtherQuantity
+from forecast.models.protocol import Description, FittedModel, Model, ModelRecord, Need, OtherQuantity
 from forecast.models.shapes.conditioned import condition_draws
 from forecast.units import qualifiers
 
@@ -49,12 +49,8 @@ def _is_shipped(table: str) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Relation(Model):
-    name: str
-    unit: str
+class _Relation(ModelRecord):
     spec: RelationSpec
-    inputs: Mapping[str, Need]
-    qualifiers: Mapping[str, str] = field(default_factory=dict)
 
     def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
         from forecast.laws import law
@@ -71,9 +67,9 @@ class _Relation(Model):
         return FittedRelation(name=self.name, fit=fitted, note=note, sources=(spec.reference,))
 
 
-def left_out(rows: int) -> str:
+def left_out(rows: int, what: str = "value") -> str:
     """Format the number of rows without a value."""
-    return f"{rows} row{'s' if rows > 1 else ''} without a value left out" if rows else ""
+    return f"{rows} row{'s' if rows > 1 else ''} without a {what} left out" if rows else ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,6 +25,7 @@ from forecast.errors import (
     printable,
 )
 from forecast.models.protocol import Description, FittedModel, FittedShape, Model, ModelRecord, Observations, Shape
+from forecast.models.relations import left_out
 from forecast.models.scales import LEVEL, Bounds, Scale, find_scale
 from forecast.models.shapes.frontiers import Raised, frontier, record_sign
 from forecast.models.shapes.on_scale import OnScale
@@ -188,8 +189,7 @@ class _Trend(ModelRecord):
             fitted = Rows(shape=fitted, last=float(read.time[-1]), value=mean, gap=row_gap(read.time))
         fitted = fitted if scale.is_plain else OnScale(shape=fitted, scale=scale)
         points = Observations(time=read.time, value=value, unit=self.unit, names=read.names)
-        left = [_left_out_note(read.undated, "date"), _left_out_note(read.empty, "value"), self.note]
-        note = "; ".join(filter(None, left))
+        note = "; ".join(filter(None, [left_out(read.undated, "date"), left_out(read.empty), self.note]))
         said = scale.line if scale.doubt or not scale.is_plain else ""
         if sign:
             way = "higher" if sign > 0 else "lower"
@@ -219,10 +219,6 @@ class _Trend(ModelRecord):
 def _unscaled(fitted: FittedShape) -> FittedShape:
     """Return the shape below the scale."""
     return fitted.shape if isinstance(fitted, OnScale) else fitted
-
-
-def _left_out_note(rows: int, what: str) -> str:
-    return f"{rows} row{'s' if rows > 1 else ''} without a {what} left out" if rows else ""
 
 
 def shape(name: str | Shape, options: Mapping[str, Any] | None = None) -> Shape:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from forecast.fit.fit import Fit
     from forecast.formula import Formula
 
-__all__ = ["Allocation", "allocate", "best_splits", "positive", "price_of", "refuse"]
+__all__ = ["Allocation", "allocate", "best_splits", "check_price", "positive", "price_of", "refuse"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,14 +72,18 @@ def price_of(fit: Fit, cost: str, inference_tokens: object = None) -> Formula:
         if "N" not in names:
             raise UsageError(f"{name}: inference_tokens are served by 'N' parameters; the law has {', '.join(names)}")
         price = formula.parse(f"{price.text} + 2*N*{tokens!r}", where="cost")
+    return check_price(fit, price)
+
+
+def check_price(fit: Fit, price: Formula) -> Formula:
+    """Return a cost that is over the variables of a law, all of them."""
+    names, text = tuple(fit.law.variables), printable(price.text, 80)
     for used in price.names:
         if used not in names:
-            raise UnknownNameError("variable", used, names, where=f"cost '{printable(price.text, 80)}'")
+            raise UnknownNameError("variable", used, names, where=f"cost '{text}'")
     for wanted in names:
         if wanted not in price.names:
-            raise FitError(
-                f"{name}: cost '{printable(price.text, 80)}' does not depend on '{wanted}': it would be free"
-            )
+            raise FitError(f"{fit.name}: cost '{text}' does not depend on '{wanted}': it would be free")
     return price
 
 

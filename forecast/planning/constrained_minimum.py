@@ -21,12 +21,11 @@ from forecast.base import budgets
 from forecast.base.arrays import Array
 from forecast.base.roots import find_roots
 from forecast.errors import UsageError
-from forecast.laws.forms import formula_program
+from forecast.laws.program import FormulaProgram
 
 if TYPE_CHECKING:
     from forecast.formula import Formula
     from forecast.laws import Law
-    from forecast.laws.program import Program
 
 __all__ = ["FormulaSurface", "LawSurface", "Minima", "SearchEnd", "Surface", "along", "lowest"]
 
@@ -140,8 +139,8 @@ class LawSurface:
 
 
 @functools.lru_cache(maxsize=64)
-def _formula_program(formula: Formula, names: tuple[str, ...]) -> Program:
-    return formula_program(formula, names, tuple(n for n in formula.names if n not in names))
+def _formula_program(formula: Formula, names: tuple[str, ...]) -> FormulaProgram:
+    return FormulaProgram(formula.root, names, tuple(n for n in formula.names if n not in names))
 
 
 def _formula_slopes(formula: Formula, values: Mapping[str, Any], names: tuple[str, ...]) -> list[Any]:

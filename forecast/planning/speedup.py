@@ -12,10 +12,10 @@ from forecast import formula
 from forecast.base.arrays import Array, BoolArray
 from forecast.base.lazy import xr
 from forecast.base.roots import find_roots
-from forecast.errors import FitError, UnknownNameError, UsageError, printable
+from forecast.errors import FitError, UsageError, printable
 from forecast.fit.inference.draws import interval, parameter_draws
 from forecast.fit.predict import WARN_DECADES, check_level
-from forecast.planning.allocate import best_splits, positive, price_of, refuse
+from forecast.planning.allocate import best_splits, check_price, positive, price_of, refuse
 from forecast.planning.constrained_minimum import MAX_DECADES
 from forecast.planning.invert import cheapest, grid_of, invert_law
 
@@ -101,13 +101,7 @@ def _price(fit: Fit, cost: str) -> Formula:
         return price_of(fit, cost)
     if len(names) > 2:
         raise UsageError(f"{fit.name}: a speed-up needs a law of one or two variables, not {len(names)}")
-    price = formula.parse(cost, where="cost")
-    for used in price.names:
-        if used not in names:
-            raise UnknownNameError("variable", used, names, where=f"cost '{printable(price.text, 80)}'")
-    if not price.names:
-        raise FitError(f"{fit.name}: cost '{printable(price.text, 80)}' does not depend on '{names[0]}': it is free")
-    return price
+    return check_price(fit, formula.parse(cost, where="cost"))
 
 
 def _affordable_size(price: Formula, name: str, budget: float) -> float:

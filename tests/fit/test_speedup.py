@@ -64,5 +64,5 @@ def test_only_like_is_compared_with_like():
         one.speedup(two, compute=1e3)
     with pytest.raises(UsageError, match="positive number"):
         one.speedup(one, compute=-1)
-    with pytest.raises(FitError, match="it is free"):
+    with pytest.raises(FitError, match="it would be free"):
         one.speedup(one, compute=1.0, cost="7")

@@ -29,7 +29,7 @@ def test_parameters_are_drawn_jointly() -> None:
     fit = published(stderr={"c": 0.5})
     assert {n: float(v) for n, v in fit.stderr.items()} == pytest.approx({"a": 0.2, "b": 0.3, "c": 0.5}, rel=1e-12)
     assert fit.covariance.sel(parameter="a", other="b") == 0.03
-    law = fitted_law(fit.law, name="y", fit=fit).fit()
+    law = fitted_law(fit.law, name="y", parameters=fit).fit()
     drawn = law.posterior(Streams(0, "y", 0))
     assert np.corrcoef(drawn["a"], drawn["b"])[0, 1] == pytest.approx(0.5, abs=0.03)
     assert np.corrcoef(drawn["a"], drawn["c"])[0, 1] == pytest.approx(0.0, abs=0.04)

@@ -41,7 +41,7 @@ LAW = forecast.law("scaling/chinchilla")
 def test_the_parameters_of_a_law_with_a_covariance_move_together():
     runs = training_runs()
     fit = LAW.fit(runs, y="loss", seed=0)
-    streams, model = Streams(0, "loss", 0), fitted_law(LAW, name="loss", fit=fit).fit()
+    streams, model = Streams(0, "loss", 0), fitted_law(LAW, name="loss", parameters=fit).fit()
     drawn = model.posterior(streams)
     alpha = np.full(streams.draws, np.quantile(drawn["alpha"], 0.9))
     conditional = model.with_parameters({"alpha": alpha})
@@ -62,7 +62,7 @@ def test_the_parameters_of_a_law_with_a_covariance_move_together():
 
 def test_published_parameters_without_a_covariance_keep_their_draws():
     streams = Streams(0, "loss", 0)
-    model = fitted_law(LAW, name="loss", fit=LAW.published("besiroglu2024")).fit()
+    model = fitted_law(LAW, name="loss", parameters=LAW.published("besiroglu2024")).fit()
     drawn, moved = (each.posterior(streams) for each in (model, model.with_parameters({"E": np.full(1024, 1.7)})))
     for name in drawn:
         assert_bitwise(moved[name], np.full(1024, 1.7) if name == "E" else drawn[name])

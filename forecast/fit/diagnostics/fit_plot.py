@@ -35,12 +35,12 @@ def plot_fit(fit: Fit | Fits, axis: Axes | None, variable: str | None, level: fl
     with plot_style.style():
         axis = plot_style.new_axes() if axis is None else axis
         for one, own in _plotted_fits(fit, by):
-            if one.data is None:
+            if one.solutions is None:
                 raise UsageError(f"{fit.name}: nothing to draw: parameters as they were published bring no points")
             name = variable if variable is not None else drawable(one)[0]
             if name not in drawable(one):
                 raise UnknownNameError("variable", name, drawable(one), where=fit.name)
-            panel(axis, one, name, one.data.variables, one.data.y, level, own=own)
+            panel(axis, one, name, *one.solutions.points(), level, own=own)
         plot_style.legend(axis)
     return axis
 

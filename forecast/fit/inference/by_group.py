@@ -116,14 +116,17 @@ class GroupSolution(Solutions):
         """The parameters, of which some may be those of several groups together."""
         return {n: np.array([v]) for n, v in self.numbers.items()}
 
-    @functools.cached_property
-    def ranges(self) -> dict[str, tuple[Array, Array]]:
-        """The least and the greatest value of each variable among the rows of the group."""
+    def points(self) -> tuple[dict[str, Array], Array]:
+        """Return the variables and the observations of the group."""
         form, seen = self.of.law._form, self.curves.one(0)
         assert isinstance(form, Grouped)
         rows = (seen.variables[form.by] == form.labels.index(self.label)) & (seen.weights > 0)
-        columns = {v: c[rows] for v, c in seen.variables.items() if v != form.by}
-        return {v: (np.array([c.min()]), np.array([c.max()])) for v, c in columns.items()}
+        return {v: c[rows] for v, c in seen.variables.items() if v != form.by}, seen.y[rows]
+
+    @functools.cached_property
+    def ranges(self) -> dict[str, tuple[Array, Array]]:
+        """The least and the greatest value of each variable among the rows of the group."""
+        return {v: (np.array([c.min()]), np.array([c.max()])) for v, c in self.points()[0].items()}
 
     @functools.cached_property
     def outcome(self) -> NDArray[np.str_]:

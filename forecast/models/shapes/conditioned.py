@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from forecast.base.arrays import Array
-from forecast.models.protocol import Description, FittedShape
+from forecast.models.shapes.around import Around
 from forecast.models.shapes.frontiers import MAX_LOG_FACTOR
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ __all__ = ["Conditioned", "condition_draws"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Conditioned(FittedShape):
+class Conditioned(Around):
     """A fitted shape with some parameters fixed at other values than their draws; the noise keeps its draws.
 
     Parameters
@@ -29,13 +29,7 @@ class Conditioned(FittedShape):
         Values of the fixed parameters, (draw,) each.
     """
 
-    shape: FittedShape
     fixed: Mapping[str, Array]
-
-    @property
-    def settable(self) -> Mapping[str, str]:  # type: ignore[override]
-        """The parameters of the shape that a user may set."""
-        return self.shape.settable
 
     def posterior(self, streams: Streams) -> Mapping[str, Array]:
         """Return the fixed parameters, and draws of the others conditional on them."""
@@ -60,14 +54,6 @@ class Conditioned(FittedShape):
         draws, log_path = streams.once(self.shape, ("sample", time.tobytes(), observed), free)
         fixed_path = self.shape.log_level(time, self.posterior(streams))
         return np.asarray(np.exp(np.clip(fixed_path + draws - log_path, -MAX_LOG_FACTOR, MAX_LOG_FACTOR)))
-
-    def central(self, time: Array) -> Array:
-        """Return the shape at the fitted parameters: who holds some asks for draws."""
-        return self.shape.central(time)
-
-    def describe(self) -> Description:
-        """Return the description of the shape."""
-        return self.shape.describe()
 
 
 def condition_draws(

@@ -270,7 +270,7 @@ def _resolve(quantity: LawRef, law: str, fit: str, data: str, *, name: str, stre
             + "fit, or data to fit it to"
         )
     return fitted_law(
-        form, name=name, stream=stream, shared=_identity(result) if result else "", fit=result,
+        form, name=name, stream=stream, shared=_identity(result) if result else "", parameters=result,
         data=data, y=quantity.y, let=quantity.let, where=quantity.where, objective=quantity.objective,
         scatter=quantity.scatter, qualifiers=quantity.qualifiers, file=fit,
     )  # fmt: skip
@@ -283,14 +283,9 @@ def _of_fit(quantity: LawRef, fit: Fit, name: str, stream: str, key: str) -> Mod
     if fit.law.levels:
         raise ScenarioError(f"{key}.law: has groups: take what it says of one, fit.group(LABEL)")
     return fitted_law(
-        fit.law,
-        name=name,
-        stream=stream,
-        shared=_identity(fit),
-        fit=fit,
-        scatter=quantity.scatter,
+        fit.law, name=name, stream=stream, shared=_identity(fit), parameters=fit, scatter=quantity.scatter,
         qualifiers=quantity.qualifiers,
-    )
+    )  # fmt: skip
 
 
 def _identity(fit: Fit) -> str:
