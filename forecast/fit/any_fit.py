@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from forecast.base.streams import Streams
     from forecast.fit.fit import Fit
     from forecast.fit.fits import Fits
+    from forecast.fit.inference.uncertainty import Uncertainty
     from forecast.fit.solutions import Solutions
     from forecast.fit.solve.parallel import Progress, Workers
 
@@ -49,9 +50,29 @@ class AnyFit(Plans):
         """Return draws of the parameters of the fit, or of each."""
         return draw(cast("Fit", self))
 
-    def _array(self, table: Array, dims: tuple[str, ...], **coords: Any) -> xr.DataArray:
-        """Return numbers of the fit as an array, or of each."""
-        return xr.DataArray(table, dims=dims, coords=coords)
+    @property
+    def _dimension(self) -> dict[str, Any]:
+        """The labels of many fits by their dimension; nothing of a fit by itself."""
+        return {} if self._by is None or self.solutions is None else {self._by: self.solutions.curves.labels}
+
+    def along(self, column: Any, *, dims: tuple[str, ...] = (), **coords: Any) -> xr.DataArray:
+        """Return an array over the dimension of many fits, and others."""
+        own = self._dimension
+        return xr.DataArray(column, dims=(*own, *dims), coords={**own, **coords})
+
+    @property
+    def uncertainty(self) -> Uncertainty | None:
+        """What is known of the parameters; None of published ones."""
+        return None if self.solutions is None else self.solutions.known
+
+    @property
+    def read(self) -> str:
+        """What was read of the data, in one sentence; empty for published parameters and for what was loaded."""
+        return "" if self.solutions is None else self.solutions.curves.read
+
+    def __repr__(self) -> str:
+        """Return the summary."""
+        return self._one_or_many.summary()
 
     @property
     def objective_name(self) -> str:
@@ -76,7 +97,7 @@ class AnyFit(Plans):
         return self._dataset(self._one_or_many._stderr).assign_attrs(attrs)
 
     def _dataset(self, columns: Mapping[str, Any]) -> xr.Dataset:
-        coords = {} if self._by is None or self.solutions is None else {self._by: self.solutions.curves.labels}
+        coords = self._dimension
         return xr.Dataset({name: (tuple(coords), values) for name, values in columns.items()}, coords=coords)
 
     @functools.cached_property
@@ -91,7 +112,7 @@ class AnyFit(Plans):
             If a fit by itself has none, saying why.
         """
         names, table = self._one_or_many._covariance
-        return self._array(table, ("parameter", "other"), parameter=names, other=names)
+        return self.along(table, dims=("parameter", "other"), parameter=names, other=names)
 
     def profile(self, name: str, *, points: int = 41, level: float = 0.99) -> xr.Dataset:
         """Return the profile likelihood of a parameter over ``point``; see `forecast.fit.inference.profile`."""

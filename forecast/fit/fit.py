@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Fit"]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Fit(AnyFit):
     """Parameters of a law, from data or from a publication. Made by `forecast.Law.fit` and `forecast.Law.published`.
 
@@ -113,11 +113,6 @@ class Fit(AnyFit):
         """Standard deviation of one observation about the law (of its logarithm under a log objective)."""
         scale = np.nan if self.solutions is None else float(self.solutions.residual_scale[0])
         return scale if np.isfinite(scale) else None
-
-    @property
-    def uncertainty(self) -> Uncertainty | None:
-        """What is known of the parameters: that of one fit; None of published ones."""
-        return None if self.solutions is None else self.solutions.known
 
     @property
     def replicates(self) -> Replicates | None:
@@ -270,20 +265,11 @@ class Fit(AnyFit):
 
         return np.asarray(extrapolation(self, variables)[0])
 
-    @property
-    def read(self) -> str:
-        """What was read of the data, in one sentence; empty for published parameters and for a fit that was loaded."""
-        return "" if self.solutions is None else self.solutions.curves.read
-
     def summary(self) -> str:
         """Return the fit as a page of text: the law, the verdict, the parameters and their intervals."""
         from forecast.fit.summary import summary
 
         return summary(self)
-
-    def __repr__(self) -> str:
-        """Return the summary."""
-        return self.summary()
 
     def _repr_html_(self) -> str:
         from forecast.fit.summary import fit_page

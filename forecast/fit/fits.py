@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from forecast.fit.data.observations import Observations
     from forecast.fit.diagnostics.identifiability import Diagnostics
     from forecast.fit.inference.replicates import Replicates
-    from forecast.fit.inference.uncertainty import Uncertainty
     from forecast.fit.solutions import Solutions
     from forecast.laws import Law
 
@@ -89,10 +88,6 @@ class Fits(HtmlText, AnyFit):
     def labels(self) -> NDArray[Any]:
         """The values of the dimension."""
         return self.solutions.curves.labels
-
-    def along(self, column: Any, *, dims: tuple[str, ...] = (), **coords: Any) -> xr.DataArray:
-        """Return an array over the dimension, and others."""
-        return xr.DataArray(column, dims=(self.by, *dims), coords={self.by: self.labels, **coords})
 
     @functools.cached_property
     def objective(self) -> xr.DataArray:
@@ -246,11 +241,6 @@ class Fits(HtmlText, AnyFit):
         return self.solutions.ranges
 
     @property
-    def uncertainty(self) -> Uncertainty:
-        """What is known of the parameters."""
-        return self.solutions.known
-
-    @property
     def replicates(self) -> tuple[Replicates | None, ...]:
         """The bootstrap of each fit, where there is one."""
         return self.solutions.replicates
@@ -289,9 +279,6 @@ class Fits(HtmlText, AnyFit):
     def _covariance(self) -> tuple[list[str], Array]:
         return list(self.solutions.setting.coordinates.free), self.solutions.known.natural()
 
-    def _array(self, table: Array, dims: tuple[str, ...], **coords: Any) -> xr.DataArray:
-        return self.along(table, dims=dims, **coords)
-
     def _draws(self, draw: Callable[[Fit], dict[str, Array]], draws: int) -> dict[str, Array]:
         columns = {name: np.full((len(self), draws), np.nan) for name in self.law.parameters}
         for b, fit in self._rows():
@@ -326,11 +313,6 @@ class Fits(HtmlText, AnyFit):
             joined = joined.reindex({self.by: self.labels})
         return joined.assign_attrs(warnings="\n".join(notes))
 
-    @property
-    def read(self) -> str:
-        """What was read of the data, in one sentence; empty for fits that were loaded."""
-        return self.solutions.curves.read
-
     def summary(self) -> str:
         """Return the fits in a few lines: how many converged, and the middle of each parameter."""
         good = self.solutions.settled
@@ -342,7 +324,3 @@ class Fits(HtmlText, AnyFit):
         reasons, counts = np.unique(self.solutions.outcome[~good], return_counts=True)
         lines += [f"{count} fits: {reason}" for reason, count in zip(reasons, counts, strict=True)]
         return "\n".join([*lines, *(f"warning: {w}" for w in self.warnings)])
-
-    def __repr__(self) -> str:
-        """Return the summary."""
-        return self.summary()

@@ -233,11 +233,10 @@ def _rule_mask(columns: Mapping[str, Any], rule: str, mask: BoolArray, where: st
 
 
 def _numeric_column(columns: Mapping[str, Any], name: str, where: str) -> Array:
+    from forecast.fit.data.observations import column_numbers
+    from forecast.tables.column_names import meant
 
-    values = np.asarray(_find_column(columns, name, where))
-    if values.dtype.kind not in "fiu":
-        raise DataError(f"{where}: column '{printable(name, 60)}': expected numbers")
-    return values.astype(float)
+    return column_numbers(columns, meant(name, columns, where), where)
 
 
 def _with_protocol_columns(spec: ProtocolSpec, data: Any, needed: Iterable[str], where: str) -> dict[str, Any]:

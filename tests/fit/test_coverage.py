@@ -9,7 +9,7 @@ from scipy import stats
 import forecast
 from forecast.fit.data.observations import read_observations
 from forecast.fit.diagnostics.collinearity import edge_reasons
-from forecast.fit.inference.profile_endpoints import Optima, profile_endpoints
+from forecast.fit.inference.profile_endpoints import Optima, ProfileEndpoints
 from forecast.fit.objectives import find
 from forecast.fit.options import FitRequest
 from forecast.fit.problem.coordinates import solver_coordinates
@@ -104,8 +104,8 @@ def solved(problem, y):
 def limits(optima, unit, k):
     """Return the limits of the profiles; where a refit was better than the optimum, those about it."""
     rise = np.repeat(unit[None], k, axis=0)
-    found = profile_endpoints(optima, rise)
-    again = profile_endpoints(found.optima, rise) if found.better.any() else found
+    found = ProfileEndpoints(optima, rise)
+    again = ProfileEndpoints(found.optima, rise) if found.better.any() else found
     return [np.where(found.better, *ends) for ends in ((again.low, found.low), (again.high, found.high))]
 
 

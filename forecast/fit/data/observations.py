@@ -23,7 +23,7 @@ from forecast.tables.column_names import check_named_once
 if TYPE_CHECKING:
     from forecast.laws import Law
 
-__all__ = ["Observations", "points_of", "read_observations"]
+__all__ = ["Observations", "column_numbers", "points_of", "read_observations"]
 
 
 #: Where y is nowhere larger than this, or its inverse, sums of squares leave the range of numbers.
@@ -147,13 +147,13 @@ def _evaluate(text: object, columns: Mapping[str, Any], where: str) -> Array:
 
     text = unquoted(text, columns)
     if text in columns:
-        return _column_numbers(columns, text, where)
+        return column_numbers(columns, text, where)
     parsed = formula.parse(text, where=where)
-    values = {name: _column_numbers(columns, meant(name, columns, where), where) for name in parsed.names}
+    values = {name: column_numbers(columns, meant(name, columns, where), where) for name in parsed.names}
     return np.asarray(parsed.evaluate(values), dtype=float)
 
 
-def _column_numbers(columns: Mapping[str, Any], name: str, where: str) -> Array:
+def column_numbers(columns: Mapping[str, Any], name: str, where: str) -> Array:
     """Return a column of numbers, or of dates as decimal years; a cell that is neither is named."""
     return _as_numbers(columns[name], f"{where}: column '{printable(name, 60)}'")
 

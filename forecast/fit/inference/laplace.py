@@ -11,8 +11,8 @@ posterior of Müller (2013, Econometrica 81(5), 1805-1849), which has the smalle
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -75,41 +75,36 @@ class _Prior:
         return float(np.interp(0.5, self.z, self.u) - np.interp(-0.5, self.z, self.u)) / 30
 
 
-class _RowLikelihood:
-    """Minus the log likelihood of independent rows, and its derivatives."""
-
-    def __init__(self, optima: Optima, unit: float) -> None:
-        self.optima, self.unit = optima, unit
-
-    def at(self, u: Array) -> tuple[float, Array, Array]:
-        """Return value, gradient (k,) and curvature (k, k)."""
-        value, g, h = self.optima.target.evaluate(u[:, None])
-        return float(value[0]) / self.unit, g[:, 0] / self.unit, h[:, :, 0] / self.unit
+#: Minus a log likelihood at a point (k,): value, gradient (k,) and curvature (k, k).
+_Likelihood: TypeAlias = Callable[[Array], tuple[float, Array, Array]]
 
 
-class _ClusterLikelihood:
-    """Minus the log of a normal about the estimate with the cluster-robust covariance, and its derivatives."""
+def _row_likelihood(optima: Optima, unit: float) -> _Likelihood:
+    """Return the likelihood of independent rows."""
 
-    def __init__(self, fit: Fit, problem: Problem, optima: Optima, uncertainty: Uncertainty) -> None:
-        lacking = [
-            n
-            for n, sure in zip(
-                uncertainty.names, uncertainty.known[:, 0] & (uncertainty.logs[:, 0] == problem.logs), strict=True
-            )
-            if not sure
-        ]
-        if lacking:
-            raise FitError(
-                f"{fit.name}: no posterior: with groups it takes the standard errors, and {', '.join(lacking)} "
-                "has none (not identified, or on a bound)"
-            )
-        self.centre = optima.q[:, 0]
-        self.table: Array = np.linalg.inv(uncertainty.covariance[0]).astype(float)
+    def at(u: Array) -> tuple[float, Array, Array]:
+        value, g, h = optima.target.evaluate(u[:, None])
+        return float(value[0]) / unit, g[:, 0] / unit, h[:, :, 0] / unit
 
-    def at(self, u: Array) -> tuple[float, Array, Array]:
-        """Return value, gradient (k,) and curvature (k, k)."""
-        g = self.table @ (u - self.centre)
-        return float(0.5 * g @ (u - self.centre)), g, self.table
+    return at
+
+
+def _cluster_likelihood(fit: Fit, problem: Problem, optima: Optima, uncertainty: Uncertainty) -> _Likelihood:
+    """Return that of a normal about the estimate with the cluster-robust covariance."""
+    sure = uncertainty.known[:, 0] & (uncertainty.logs[:, 0] == problem.logs)
+    if not sure.all():
+        lacking = ", ".join(np.array(uncertainty.names)[~sure])
+        raise FitError(
+            f"{fit.name}: no posterior: with groups it takes the standard errors, and {lacking} "
+            "has none (not identified, or on a bound)"
+        )
+    centre, table = optima.q[:, 0], np.linalg.inv(uncertainty.covariance[0]).astype(float)
+
+    def at(u: Array) -> tuple[float, Array, Array]:
+        g = table @ (u - centre)
+        return float(0.5 * g @ (u - centre)), g, table
+
+    return at
 
 
 def posterior(fit: Fit, draws: int, seed: int, priors: Mapping[str, Any]) -> xr.Dataset:
@@ -153,7 +148,7 @@ def posterior(fit: Fit, draws: int, seed: int, priors: Mapping[str, Any]) -> xr.
     problem = problem.about(np.array([fit.values[n] for n in problem.free]))
     optima = optimum(fit, problem)
     unit = _loss_scale(fit, problem, optima)
-    data = _ClusterLikelihood(fit, problem, optima, known) if known.clusters else _RowLikelihood(optima, unit)
+    data = _cluster_likelihood(fit, problem, optima, known) if known.clusters else _row_likelihood(optima, unit)
     mode, table = _mode(problem, optima.q[:, 0], data, placed_priors)
     size = np.sqrt(np.abs(np.diag(table)))
     size[size <= 0] = 1.0
@@ -207,21 +202,19 @@ def _prior_derivatives(u: Array, priors: Mapping[int, _Prior]) -> tuple[Array, A
     return g, h
 
 
-def _mode(
-    problem: Problem, estimate: Array, data: _RowLikelihood | _ClusterLikelihood, priors: Mapping[int, _Prior]
-) -> tuple[Array, Array]:
+def _mode(problem: Problem, estimate: Array, data: _Likelihood, priors: Mapping[int, _Prior]) -> tuple[Array, Array]:
     """Return the point of greatest density and the curvature there, by damped Newton steps."""
 
     def density(u: Array) -> float:
-        return data.at(u)[0] + sum(float(p(u[i : i + 1])[0]) for i, p in priors.items())
+        return data(u)[0] + sum(float(p(u[i : i + 1])[0]) for i, p in priors.items())
 
-    u, table = estimate.copy(), data.at(estimate)[2]
+    u, table = estimate.copy(), data(estimate)[2]
     for i, prior in priors.items():
         if abs(table[i, i]) < 1e-6:  # the data know nothing of it: start where the prior is
             u[i] = float(np.interp(0.0, prior.z, prior.u))
     here, damping = density(u), 1e-3
     for _ in range(200 if priors else 0):
-        _, g, h = data.at(u)
+        _, g, h = data(u)
         more, curve = _prior_derivatives(u, priors)
         g, table = g + more, h + np.diag(curve)
         size = np.sqrt(np.maximum(np.abs(np.diag(table)), 1e-12))
@@ -239,7 +232,7 @@ def _mode(
         else:
             damping *= 10
     if priors:
-        table = data.at(u)[2] + np.diag(_prior_derivatives(u, priors)[1])
+        table = data(u)[2] + np.diag(_prior_derivatives(u, priors)[1])
     return u, table
 
 

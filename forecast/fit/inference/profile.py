@@ -16,7 +16,7 @@ from forecast.base.arrays import Array, BoolArray, IntArray
 from forecast.base.lazy import xr
 from forecast.base.number_checks import is_integer
 from forecast.errors import UncertaintyError, UnknownNameError, UsageError, printable
-from forecast.fit.inference.profile_endpoints import Optima, profile_endpoints, refit
+from forecast.fit.inference.profile_endpoints import Optima, ProfileEndpoints, refit
 from forecast.fit.inference.uncertainty import ROUNDING_REASON
 from forecast.fit.options import check_level
 from forecast.fit.problem.poles import pole_remark
@@ -156,7 +156,7 @@ def endpoints_of(solutions: Solutions, level: float, rows: IntArray) -> ProfileC
     for first in range(0, rows.size, FITS_PER_BATCH):
         some = rows[first : first + FITS_PER_BATCH]
         optima = solutions.optima(some)
-        ends = profile_endpoints(optima, allowed_rise(solutions, some, optima, level))
+        ends = ProfileEndpoints(optima, allowed_rise(solutions, some, optima, level))
         profiled.low[:, some] = np.where(ends.better, np.nan, ends.low)
         profiled.high[:, some] = np.where(ends.better, np.nan, ends.high)
         for j in np.flatnonzero(ends.better):

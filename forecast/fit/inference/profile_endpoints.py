@@ -24,7 +24,7 @@ from forecast.fit.problem.target import Target
 from forecast.fit.sizes import UNCHECKED_STEP_TOLERANCE
 from forecast.fit.solve import newton
 
-__all__ = ["Optima", "ProfileEndpoints", "profile_endpoints", "refit"]
+__all__ = ["Optima", "ProfileEndpoints", "refit"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,26 +76,6 @@ class Optima:
         return replace(self, q=new_q, value=value, hessian=hessian)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ProfileEndpoints:
-    """Intervals in the solver's coordinates.
-
-    Parameters
-    ----------
-    low, high : ndarray
-        (k, B); infinite where no limit was found.
-    better : ndarray of bool
-        (B,): a refit was better than the optimum, so that it was none: such a fit has no limits.
-    optima : Optima
-        The best there is now.
-    """
-
-    low: Array
-    high: Array
-    better: BoolArray
-    optima: Optima
-
-
 def refit(
     optima: Optima, fit: IntArray, place: IntArray, start: Array, *, iterations: int | None = None
 ) -> newton.NewtonResult:
@@ -104,28 +84,26 @@ def refit(
     return newton.solve(optima.target.take(fit), start, blind=UNCHECKED_STEP_TOLERANCE, iterations=steps, fixed=place)
 
 
-def profile_endpoints(optima: Optima, rise: Array) -> ProfileEndpoints:
-    """Return where the objective, minimised over the other parameters, has risen by as much as is allowed.
+class ProfileEndpoints:
+    """Intervals in the solver's coordinates: where the objective, refitted, has risen enough.
+
+    They are searched for at once. Rows of the search are (parameter, side, fit); where a row stands is a distance from
+    the estimate; of a positive parameter upwards, the logarithm of a factor.
 
     Parameters
     ----------
     optima : Optima
     rise : ndarray
-        (k, B), above the minimum.
-    """
-    search = _Search(optima, rise)
-    search.run()
-    low, high = search.ends()
-    better = search.improved()
-    if better.any():
-        optima = optima.moved(better, search.best_q[:, better])
-    return ProfileEndpoints(low=low, high=high, better=better, optima=optima)
+        (k, B), how much is enough, above the minimum.
 
-
-class _Search:
-    """The search for the limits of some fits; rows are (parameter, side, fit), places are distances from the estimate.
-
-    Where a row stands is a distance from the estimate; of a positive parameter upwards, the logarithm of a factor.
+    Attributes
+    ----------
+    low, high : ndarray
+        (k, B); infinite where no limit was found.
+    better : ndarray of bool
+        (B,): a refit was better than the optimum, so that it was none: such a fit has no limits.
+    optima : Optima
+        The best there is now.
     """
 
     def __init__(self, optima: Optima, rise: Array) -> None:
@@ -166,6 +144,11 @@ class _Search:
         #: How near 0 a root must come: not nearer than rounding lets it.
         self.near = np.maximum(self.options.root_tolerance, 1e-15 * np.abs(self.base[self.fit]) / self.rise)
         self.best, self.best_q = self.base.copy(), optima.q.copy()
+        self._run()
+        self.low, self.high = self._ends()
+        self.better = self._improved()
+        if self.better.any():
+            self.optima = optima.moved(self.better, self.best_q[:, self.better])
 
     def _measure(self, width: Array) -> None:
         """Set the first step of each row, how far it goes, and where its bound lies."""
@@ -298,7 +281,7 @@ class _Search:
 
     # The search -------------------------------------------------------------------------------------------------------
 
-    def run(self) -> None:
+    def _run(self) -> None:
         """Search until every row has its limit; not for fits that turn out to be no optimum."""
         self.limit[self.reach <= 0] = np.where(self.bound <= 0, 0.0, np.inf)[self.reach <= 0]
         for round_ in range(self.options.max_rounds):
@@ -312,7 +295,7 @@ class _Search:
             other = np.where(open_, self.inner_q[:, rows], self._between(rows, t))
             z, q, arrived = self._refits(rows, t, [self._along(rows, t), other])
             self._take(rows, t, z, q, arrived)
-            self.limit[rows[self.improved()[self.fit[rows]]]] = np.inf
+            self.limit[rows[self._improved()[self.fit[rows]]]] = np.inf
         rows = np.flatnonzero(np.isnan(self.limit))
         self.limit[rows], self.sure[rows] = self.inner_t[rows], False
 
@@ -395,7 +378,7 @@ class _Search:
         self.inner_t[some], self.inner_z[some], self.inner_q[:, some] = t[inside], z[inside], q[:, inside]
         self.outer_t[beyond], self.outer_z[beyond], self.outer_q[:, beyond] = t[~inside], z[~inside], q[:, ~inside]
 
-    def improved(self) -> BoolArray:
+    def _improved(self) -> BoolArray:
         """Tell for which fits a refit was better than the optimum."""
         allowed = self.rise.reshape(self.k, 2, self.count).min(axis=(0, 1))
         # what rounding makes of a large objective is none
@@ -403,7 +386,7 @@ class _Search:
             self.base - self.best > np.maximum(self.options.better_share * allowed, 1e-12 * np.abs(self.base))
         )
 
-    def ends(self) -> tuple[Array, Array]:
+    def _ends(self) -> tuple[Array, Array]:
         """Return the limits, (k, B) each."""
         shape = (self.k, 2, self.count)
         rows = np.arange(self.limit.size)

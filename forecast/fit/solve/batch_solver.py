@@ -73,7 +73,7 @@ def solve_batch(
         (2, B): how many starts led there, and how many there were.
     """
     otherwise = _solve_from_grid if grid else _leave_unsolved
-    if start is not None or threshold.is_open(target):
+    if start is not None or target.objective.is_open(target.options):
         robust = functools.partial(_robust, grid=grid)
         target, solved, starts = _solve_rescaled(law, observations, target, robust, start)
         return target, solved, None, starts
@@ -145,7 +145,7 @@ def _robust(
     law: Law, observations: Observations, target: Target, start: Array | None, *, grid: bool
 ) -> tuple[Target, NewtonResult, Counts]:
     """Solve every curve, first by least squares where an option comes from what these leave."""
-    if not threshold.is_open(target):
+    if not target.objective.is_open(target.options):
         return _solve_given_starts(law, observations, target, start)
     squares = replace(target, objective=target.objective.as_squares(), options={})
     _, first, _, starts = solve_batch(law, observations, squares, start, grid=grid)

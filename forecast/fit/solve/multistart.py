@@ -273,7 +273,7 @@ def _different(solutions: list[Solution], count: int) -> list[Solution]:
 
 def _from(problem: Problem, starts: list[Array]) -> tuple[Problem, list[Solution]]:
     """Solve from every start."""
-    if not threshold.is_open(problem.target()):
+    if not problem.objective.is_open(problem.options):
         return problem, _race(problem, starts)
     squares = _race(problem.as_squares(), starts)
     if not math.isfinite(squares[0].value):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from forecast.fit.problem.target import Target
     from forecast.fit.solve.newton import NewtonResult
 
-__all__ = ["is_open", "residual_scale", "with_threshold", "with_width"]
+__all__ = ["residual_scale", "with_threshold", "with_width"]
 
 
 #: Huber's threshold is at least this share of the observations' size (1 of logarithms): below, nothing but rounding is
@@ -30,11 +30,6 @@ MIN_THRESHOLD_SHARE, MIN_WIDTH_SHARE = 1e-8, 1e-9
 THRESHOLD_RTOL = 1e-12
 #: Turns of threshold and fit at most, and of a scale and what it makes of the residuals.
 MAX_ROUNDS, MAX_SCALE_ROUNDS = 60, 200
-
-
-def is_open(target: Target) -> bool:
-    """Tell whether an option is yet to come from the data."""
-    return target.objective.is_open(target.options)
 
 
 def residual_scale(target: Target, q: Array) -> Array:
