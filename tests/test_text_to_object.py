@@ -51,7 +51,6 @@ PLACES = {
     "fit/inference/bootstrap.py: _concatenate_parts: getattr": OURS,
     "fit/inference/bootstrap.py: bootstrap: getattr": OURS,
     "fit/inference/covariance.py: _Linearisation.row: getattr": OURS,
-    "fit/inference/uncertainty.py: join_uncertainties: getattr": OURS,
     "fit/protocols.py: fit_by: getattr": OURS,
     "fit/solve/newton.py: NewtonResult.put: getattr": OURS,
     "fit/solve/newton.py: NewtonResult.take: getattr": OURS,

@@ -16,7 +16,7 @@ import numpy as np
 from forecast.base.arrays import Array, IntArray
 from forecast.fit.curves import fit_curves
 from forecast.fit.data.observations import Observations
-from forecast.fit.inference.uncertainty import join_uncertainties
+from forecast.fit.inference.uncertainty import join_uncertainties, placed
 from forecast.fit.options import FitRequest
 from forecast.fit.problem.coordinates import start_in_coordinates
 from forecast.fit.problem.setting import Setting
@@ -70,11 +70,8 @@ def _fit_chunks(
         if request.progress is not None and request.bootstrap is None:
             request.progress(reached, usable.size)
 
-    pieces, first = [], 0
-    for rows in chunks:
-        own = None if start is None else start[:, first : first + rows.size]
-        pieces.append((setting, observations.take(rows), own, request.seed))
-        first += rows.size
+    starts = [None] * len(chunks) if start is None else np.split(start, range(size, usable.size, size), axis=1)
+    pieces = [(setting, observations.take(rows), own, request.seed) for rows, own in zip(chunks, starts, strict=True)]
     return share(fit_curves, pieces, request.workers, where=setting.name, done=done)
 
 
@@ -83,21 +80,17 @@ def _scatter_chunks(
 ) -> Solutions:
     """Put the chunks in their places among all curves; nan where a curve was not fitted."""
     k, count = len(setting.coordinates.free), len(observations.reasons)
-    settled, converged = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
-    q, starts = np.full((k, count), np.nan), np.zeros((2, count), dtype=np.int64)
-    options = {option: np.full(count, np.nan) for option in (parts[0].options if parts else ())}
-    first = 0
-    for part in parts:
-        rows = usable[first : first + part.settled.size]
-        first += rows.size
-        settled[rows], converged[rows], starts[:, rows] = part.settled, part.converged, part.starts
-        q[:, rows] = np.where(part.settled, part.q, np.nan)
-        for option, values in part.options.items():
-            options[option][rows] = values
     known = join_uncertainties(
         [p.known for p in parts], usable, setting.coordinates.free, (observations.weights > 0).sum(axis=1) - k
     )
     return Solutions(
-        setting=setting, curves=observations, q=q, settled=settled, converged=converged, starts=starts,
-        options=options, given=given, assessed=known,
+        setting=setting, curves=observations, given=given, assessed=known,
+        q=placed([np.where(p.settled, p.q, np.nan) for p in parts], usable, np.full((k, count), np.nan)),
+        settled=placed([p.settled for p in parts], usable, np.zeros(count, dtype=bool)),
+        converged=placed([p.converged for p in parts], usable, np.zeros(count, dtype=bool)),
+        starts=placed([p.starts for p in parts], usable, np.zeros((2, count), dtype=np.int64)),
+        options={
+            option: placed([p.options[option] for p in parts], usable, np.full(count, np.nan))
+            for option in (parts[0].options if parts else ())
+        },
     )  # fmt: skip

@@ -173,7 +173,7 @@ class _Rows:
 
     def __init__(self, columns: Columns, by: str | None, name: str) -> None:
         self.columns, size = columns, columns.rows
-        self.labels, self.shape, self.absent = np.array([0]), (1, size), None
+        self.labels, self.shape, self.absent = np.array([0]), (1, size), np.zeros((1, size), dtype=bool)
         self.places: Any = None
         if by is None:
             return
@@ -330,28 +330,19 @@ def read_observations(
     faults = _faults(variables, y, weights, errors, absent, objective, columns, explained)
     known = errors is not None or objective.scale == "known"
     called = {**{v: let.get(v, v) for v in law.variables}, law.output: explained}
+    if by is None:  # what is wrong with one of several curves is its reason
+        for fault in faults:
+            if fault.bad.any():
+                raise DataError(f"{name}: {fault.text((0, int(np.argmax(fault.bad))), _format_rows(fault.bad))}")
+    fills = {n: 1.0 if (usual := objective.options[n].default) is None else usual for n in columns}
+    curves = _pad_curves(source, variables, y, weights, columns, absent, faults, fills)
+    curves = replace(curves, absolute_sigma=known, called=called, read=read)
     if by is not None:
-        fills = {n: 1.0 if (usual := objective.options[n].default) is None else usual for n in columns}
-        curves = _pad_curves(source, variables, y, weights, columns, absent, faults, fills)
-        return replace(curves, absolute_sigma=known, called=called, read=read)
-    for fault in faults:
-        if fault.bad.any():
-            raise DataError(f"{name}: {fault.text((0, int(np.argmax(fault.bad))), _format_rows(fault.bad))}")
-    flat = {v: np.ascontiguousarray(column[0]) for v, column in variables.items()}
+        return curves
     groups, labels, group_name = _read_groups(request, source.columns, y.size, name)
-    return Observations(
-        variables=flat,
-        y=np.ascontiguousarray(y[0]),
-        weights=np.ascontiguousarray(weights[0]),
-        absolute_sigma=known,
-        columns={option: np.ascontiguousarray(column[0]) for option, column in columns.items()},
-        sigma_x=_errors_in_x(law, request, source.columns, flat, objective, name),
-        groups=groups,
-        group_labels=labels,
-        by=group_name,
-        called=called,
-        read=read,
-    )
+    alone = curves.one(0)
+    errors_in_x = _errors_in_x(law, request, source.columns, alone.variables, objective, name)
+    return replace(alone, sigma_x=errors_in_x, groups=groups, group_labels=labels, by=group_name)
 
 
 def _columns_used(law: Law, request: FitRequest, options: Mapping[str, Any], columns: Columns) -> list[str]:
@@ -418,13 +409,12 @@ def _faults(
     y: Array,
     weights: Array,
     errors: Array | None,
-    absent: BoolArray | None,
+    absent: BoolArray,
     objective: Objective,
     columns: Mapping[str, Array],
     explained: str,
 ) -> Iterator[RowRule]:
     """Yield what no fit, or not this objective, can take, (B, n); some of it may stand where there is no point."""
-    there = np.ones(y.shape, dtype=bool) if absent is None else ~absent
     if errors is not None:
         good = (errors > 0) & (weights > 0) & np.isfinite(weights)
         yield RowRule(~good, "sigma: expected positive standard deviations, not so")
@@ -433,12 +423,12 @@ def _faults(
         if bad.any():
             kind = "missing" if np.isnan(column[bad]).all() else "missing or infinite"
             yield RowRule(np.broadcast_to(bad, y.shape), f"{what} is {kind}", "drop them first")
-    none = ~((weights > 0) & there).any(axis=1, keepdims=True)
+    none = ~((weights > 0) & ~absent).any(axis=1, keepdims=True)
     yield RowRule((weights < 0) | none, "weights: expected numbers of at least 0, not all of them 0, not so")
     yield from objective.row_rules(y, columns)
     if objective.log:
         return
-    sizes = np.where(there & np.isfinite(y), np.abs(y), 0.0)
+    sizes = np.where(~absent & np.isfinite(y), np.abs(y), 0.0)
     largest = sizes.max(axis=1, keepdims=True)
     beyond = (largest > 0) & ~((largest > MIN_MAGNITUDE) & (largest < 1 / MIN_MAGNITUDE))
     if beyond.any():
@@ -455,12 +445,11 @@ def _pad_curves(
     y: Array,
     weights: Array,
     columns: Mapping[str, Array],
-    absent: BoolArray | None,
+    absent: BoolArray,
     faults: Iterator[RowRule],
     fills: Mapping[str, float],
 ) -> Observations:
     """Return curves side by side: padding has the weight 0, and every curve that cannot be fitted its reason."""
-    assert absent is not None
     reasons = np.full(source.shape[0], "", dtype=object)
     for fault in faults:
         bad = fault.bad & ~absent
@@ -475,7 +464,7 @@ def _pad_curves(
                 variables[v] = _filled(values, ~absent & np.isfinite(values))
     for v, values in variables.items():
         if values.ndim == 2 and values.shape[1] == source.shape[1] and not hidden.any() and (values == values[0]).all():
-            variables[v] = values[0]
+            variables[v] = np.ascontiguousarray(values[0])
         elif values.shape[-1] != source.shape[1]:
             variables[v] = np.broadcast_to(values, source.shape).copy()
     return Observations(

@@ -27,7 +27,6 @@ from forecast.fit.inference.resample import (
     Sample,
     check_replicates,
     draw_blocks,
-    resampled_row_counts,
 )
 from forecast.fit.objectives.objective import robust_scale
 from forecast.fit.problem.problem import Problem
@@ -42,14 +41,7 @@ from forecast.laws.grouped import Grouped
 if TYPE_CHECKING:
     from forecast.fit.solutions import Solutions
 
-__all__ = [
-    "Replicates",
-    "Resampling",
-    "bootstrap",
-    "resampled_row_counts",
-    "run_bootstrap",
-    "with_replicates",
-]
+__all__ = ["Resampling", "bootstrap", "run_bootstrap", "with_replicates"]
 
 
 #: Curves whose bootstraps are done together.

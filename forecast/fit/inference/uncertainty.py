@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from forecast.base.arrays import Array, BoolArray, IntArray
 from forecast.base.streams import student_t
 from forecast.errors import UncertaintyError
 
-__all__ = ["ROUNDING_REASON", "Uncertainty", "join_uncertainties"]
-
+__all__ = ["ROUNDING_REASON", "Uncertainty", "join_uncertainties", "placed"]
 
 #: What is said of a fit whose residuals are rounding.
 ROUNDING_REASON = "the data lie on the law to rounding"
@@ -182,29 +182,28 @@ class Uncertainty:
         return drawn
 
 
+def placed(parts: Sequence[NDArray[Any]], rows: IntArray, whole: NDArray[Any]) -> NDArray[Any]:
+    """Return a table with one batch after the other at these of its columns."""
+    if parts:
+        whole[..., rows] = np.concatenate(parts, axis=-1)
+    return whole
+
+
 def join_uncertainties(parts: list[Uncertainty], rows: IntArray, names: tuple[str, ...], dof: Any) -> Uncertainty:
     """Return what is known of one batch after the other, whose fits are these rows of all; nothing of the rest."""
-    k, count, first = len(names), dof.size, 0
-    tables: dict[str, Any] = {
-        "at": np.full((k, count), np.nan),
-        "logs": np.zeros((k, count), dtype=bool),
-        "bounds": np.full((k, count), np.nan),
-        "sides": np.zeros((k, count), dtype=np.int64),
-        "scale": np.full(count, np.nan),
-        "exact": np.zeros(count, dtype=bool),
-    }
-    covariances = np.full((count, k, k), np.nan)
-    unidentified: dict[int, Mapping[str, str]] = {}
-    flaws: dict[int, str] = {}
-    for part in parts:
-        some = rows[first : first + part.dof.size]
-        for name, table in tables.items():
-            table[..., some] = getattr(part, name)
-        covariances[some] = part.covariance
-        unidentified |= {int(some[b]): reasons for b, reasons in part.unidentified.items()}
-        flaws |= {int(some[b]): flaw for b, flaw in part.flaws.items()}
-        first += part.dof.size
+    k, count = len(names), dof.size
+    covariances = [np.moveaxis(p.covariance, 0, -1) for p in parts]
+    places = np.split(rows, np.cumsum([p.dof.size for p in parts], dtype=int)[:-1])
+    own = list(zip(parts, places, strict=False))
     return Uncertainty(
-        names=names, covariance=covariances, unidentified=unidentified, flaws=flaws, dof=dof,
-        absolute_sigma=bool(parts) and parts[0].absolute_sigma, **tables,
+        names=names, dof=dof, absolute_sigma=bool(parts) and parts[0].absolute_sigma,
+        at=placed([p.at for p in parts], rows, np.full((k, count), np.nan)),
+        logs=placed([p.logs for p in parts], rows, np.zeros((k, count), dtype=bool)),
+        bounds=placed([p.bounds for p in parts], rows, np.full((k, count), np.nan)),
+        sides=placed([p.sides for p in parts], rows, np.zeros((k, count), dtype=np.int64)),
+        scale=placed([p.scale for p in parts], rows, np.full(count, np.nan)),
+        exact=placed([p.exact for p in parts], rows, np.zeros(count, dtype=bool)),
+        covariance=np.ascontiguousarray(np.moveaxis(placed(covariances, rows, np.full((k, k, count), np.nan)), -1, 0)),
+        unidentified={int(some[b]): reasons for p, some in own for b, reasons in p.unidentified.items()},
+        flaws={int(some[b]): flaw for p, some in own for b, flaw in p.flaws.items()},
     )  # fmt: skip

@@ -50,9 +50,9 @@ def kernel_for(placement: Placement) -> Kernel:
     return general
 
 
-def multiplied_parameters(law: Law, free: tuple[str, ...], positive: BoolArray) -> BoolArray:
-    """Tell which of some positive parameters stand in a term with other parameters, as A in A*N**-alpha."""
-    plain = law._plain
+def multiplied_parameters(law: Law, coordinates: Coordinates) -> BoolArray:
+    """Tell which positive parameters, but for logarithms, stand in a term with others, as A in A*N**-alpha."""
+    plain, free = law._plain, coordinates.free
     if plain.expression is None:
         return np.zeros(len(free), dtype=bool)
     multiplied: set[str] = set()
@@ -64,6 +64,7 @@ def multiplied_parameters(law: Law, free: tuple[str, ...], positive: BoolArray) 
             continue
         names = {part.name for part in walk(term) if isinstance(part, Name)} & set(plain.parameters)
         multiplied |= names if len(names) > 1 else set()
+    positive = coordinates.positive & ~coordinates.logs
     return np.asarray(positive & np.array([law._role(name) in multiplied for name in free]))
 
 
@@ -100,7 +101,7 @@ class Problem(Target):
         if self.kernel is not None:
             return
         self.__dict__["y"] = self.objective.linked(self.observed)
-        self.__dict__["factors"] = multiplied_parameters(self.law, self.free, self.positive & ~self.logs)
+        self.__dict__["factors"] = multiplied_parameters(self.law, c)
         self.__dict__["kernel"] = self.kernel_in(self.logs)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -148,16 +149,8 @@ class Problem(Target):
 
     def target(self, weights: Array | None = None) -> Target:
         """Return it for one solver, with tables of its own, and other weights if given: (n,) or one row a fit."""
-        return Target(
-            kernel=self.kernel,
-            objective=self.objective,
-            coordinates=self.coordinates,
-            y=self.y,
-            weights=self.weights if weights is None else weights,
-            options=self.options,
-            factors=self.factors,
-            solver=self.solver,
-        )
+        own = {name: self.__dict__[name] for name in Target.__dataclass_fields__ if name != "scratch"}
+        return Target(**own if weights is None else {**own, "weights": weights})
 
     def kernel_in(self, logs: BoolArray) -> Kernel:
         """Return the fastest kernel, with these coordinates in logarithms."""

@@ -55,9 +55,7 @@ class Setting:
             y=self.objective.linked(curves.y),
             weights=curves.weights[0] if same else curves.weights,
             options={**self.options, **curves.columns, **{o: v[:, None] for o, v in (own or {}).items()}},
-            factors=multiplied_parameters(
-                self.law, self.coordinates.free, self.coordinates.positive & ~self.coordinates.logs
-            ),
+            factors=multiplied_parameters(self.law, self.coordinates),
         )
 
     def problem(self, observations: Observations, own: Mapping[str, float] | None = None) -> Problem:
