@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+
+from forecast.base.roots import find_roots
 from forecast.errors import FormulaError, printable
 from forecast.formula import tree
 from forecast.formula.tree import Binary, Call, Name, Node, Number, Unary, number_node
-
-if TYPE_CHECKING:
-    import numpy as np
 
 __all__ = ["solve"]
 
@@ -98,10 +98,6 @@ def _inverses(function: str) -> tuple[Node, ...]:
 
 def _roots(root: Node, name: str, value: float, known: Mapping[str, float]) -> list[Node]:
     """Return the numbers between the powers of ten, of either sign, at which a formula has a value."""
-    import numpy as np
-
-    from forecast.base.roots import find_roots
-
     missing = {n.name for n in tree.walk(root) if isinstance(n, Name)} - {name, *known}
     if missing:
         raise FormulaError(

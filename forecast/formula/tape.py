@@ -7,6 +7,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from forecast.formula.functions import FUNCTIONS
 
 if TYPE_CHECKING:
@@ -32,8 +34,6 @@ MAX_UNPOOLED_ELEMENTS = 1024
 @functools.cache
 def _function(op: str) -> tuple[Callable[..., Any], bool]:
     """Return the function of an operation, and whether it writes where it is told."""
-    import numpy as np
-
     if op == "heaviside":
         return (lambda x: np.heaviside(x, 0.5)), False
     if op in ("erf", "erfc"):
@@ -45,8 +45,6 @@ def _function(op: str) -> tuple[Callable[..., Any], bool]:
 
 def compute(op: str, args: Sequence[float]) -> float:
     """Compute an operation on numbers."""
-    import numpy as np
-
     with np.errstate(all="ignore"):
         return float(_function(op)[0](*map(np.float64, args)))
 
@@ -108,8 +106,6 @@ class Tape:
 
 def _has_full_shape(parts: Sequence[Any], shape: tuple[int, ...]) -> bool:
     """Tell whether what is computed of some parts has the full shape."""
-    import numpy as np
-
     if any(getattr(part, "shape", ()) == shape for part in parts):
         return True
     return len(parts) == 2 and np.broadcast(*parts).shape == shape

@@ -90,13 +90,13 @@ class Diagnostics:
         """The parameters that are not known as their estimates suggest."""
         return tuple(dict.fromkeys([*self.unidentified, *self.one_sided, *self.edges]))
 
+    @property
+    def _missed(self) -> str:
+        return "" if self.lack_of_fit is None else self.lack_of_fit.phrase()
+
     def phrases(self) -> list[str]:
         """Return the judgement in short phrases."""
-        phrases = [self.opposed] if self.opposed else []
-        if self.lack_of_fit is not None and (text := self.lack_of_fit.phrase()):
-            phrases.append(text)
-        if self.following:
-            phrases.append(self.following)
+        phrases = [*filter(None, (self.opposed, self._missed, self.following))]
         if self.flaw:
             phrases.append(f"no intervals: {self.flaw}")
         if self.exact:
@@ -112,9 +112,7 @@ class Diagnostics:
 
     def warnings(self, name: str, *, predicting: bool = False) -> list[str]:
         """Return what a reader of the fit called `name` must be warned of; or of a prediction, what no band holds."""
-        lines = [f"{name}: {self.opposed}"] if self.opposed else []
-        if self.lack_of_fit is not None and (text := self.lack_of_fit.phrase()):
-            lines.append(f"{name}: {text}")
+        lines = [f"{name}: {text}" for text in (self.opposed, self._missed) if text]
         if self.following and not predicting:
             lines.append(f"{name}: {self.following}; intervals of parameters take them for independent")
         if self.flaw:

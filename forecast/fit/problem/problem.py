@@ -176,12 +176,6 @@ class Problem(Target):
         return False
 
     @property
-    def delta(self) -> float | None:
-        """Huber's threshold, once it is known."""
-        found: float | None = self.options.get("delta")
-        return found
-
-    @property
     def positive(self) -> BoolArray:
         """Which of the free parameters are never negative."""
         return self.coordinates.positive

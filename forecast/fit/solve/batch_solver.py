@@ -80,7 +80,7 @@ def solve_batch(
     found = solve_separable(law, observations, target, UNCHECKED_STEP_TOLERANCE)
     bread: Array | None = None
     if found is not None:
-        solved, form = found.solved, found.form
+        solved, form = found
         # of a walk over a grid every value was a start, and all led to one place
         starts = np.full((2, solved.value.size), 1 if form is None else GRID)
         bread, left = 0.5 * solved.hessian, np.flatnonzero(~solved.settled)
@@ -116,11 +116,11 @@ def _from_relative(law: Law, observations: Observations, target: Target) -> Newt
     kernel = kernel_for(target.coordinates.placement(law, observations.variables, link=False))
     relative = replace(target, kernel=kernel, objective=Squares("squares"), y=y, weights=weights)
     first = solve_separable(law, observations, relative, UNCHECKED_STEP_TOLERANCE)
-    if first is None or first.form is None:
+    if first is None or first[1] is None:
         return None
     steps = target.solver.multistart.short_iterations
-    solved = newton.solve(target, first.solved.q, iterations=steps, **FINAL_OPTIONS)
-    solved.settled[~first.solved.settled] = False
+    solved = newton.solve(target, first[0].q, iterations=steps, **FINAL_OPTIONS)
+    solved.settled[~first[0].settled] = False
     return solved
 
 

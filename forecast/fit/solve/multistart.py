@@ -160,7 +160,7 @@ def _search(problem: Problem, start: Array | None, seed: int) -> tuple[Problem, 
     tried = problem
     # Huber's loss with a threshold that somebody chose, often far below the scatter, has many
     # valleys, and so has a curve that may pass by its points anywhere within their errors
-    many = (problem.objective.robust and problem.delta is not None) or problem.errs_in_x
+    many = (problem.objective.robust and problem.options.get("delta") is not None) or problem.errs_in_x
     for count in options.starts_per_round[2 if grid.hard else int(many) :]:
         budgets.check_time("the search for the optimum")
         # what an earlier round found is among the starts: a later one never ends above it
@@ -296,7 +296,7 @@ def _from(problem: Problem, starts: list[Array]) -> tuple[Problem, list[Solution
 
 def _solve_narrowing(problem: Problem, starts: list[Array], width: float) -> list[Solution]:
     """Solve with a threshold that narrows: gross errors pull the squares, and all that starts there, far away."""
-    delta, options = problem.delta or 0.0, problem.solver.multistart
+    delta, options = problem.options.get("delta") or 0.0, problem.solver.multistart
     steps = [width / 4.0**j for j in range(1, 12) if width / 4.0**j > delta]
     for wider in steps:
         solutions = solve_one(problem.with_options(delta=wider), starts, iterations=options.first_iterations)

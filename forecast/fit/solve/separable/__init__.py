@@ -6,7 +6,6 @@ is a function of that one (`variable_projection`), for each value of which the r
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from forecast.fit.solve.separable.linear import curves_solved, solved_directly
@@ -18,26 +17,12 @@ if TYPE_CHECKING:
     from forecast.fit.solve.newton import NewtonResult
     from forecast.laws import Law
 
-__all__ = ["Separated", "solve_separable", "solved_directly"]
+__all__ = ["solve_separable", "solved_directly"]
 
 
-@dataclass(frozen=True)
-class Separated:
-    """Curves whose linear parameters were solved for.
-
-    Parameters
-    ----------
-    solved : NewtonResult
-        What has not settled here may settle elsewhere.
-    form : Projected, optional
-        The problem in the one parameter that is not linear; None where every one is.
-    """
-
-    solved: NewtonResult
-    form: Projected | None = None
-
-
-def solve_separable(law: Law, observations: Observations, target: Target, tolerance: float) -> Separated | None:
+def solve_separable(
+    law: Law, observations: Observations, target: Target, tolerance: float
+) -> tuple[NewtonResult, Projected | None] | None:
     """Solve curves by what is linear in their law.
 
     Parameters
@@ -51,11 +36,13 @@ def solve_separable(law: Law, observations: Observations, target: Target, tolera
 
     Returns
     -------
-    Separated or None
-        None where the objective is another than least squares, or more than one parameter is not linear.
+    (NewtonResult, Projected or None) or None
+        What has not settled here may settle elsewhere; and the problem in the one parameter that is not linear, None
+        where every one is. None of both where the objective is another than least squares, or more than one parameter
+        is not linear.
     """
     direct = curves_solved(law, observations.variables, target)
     if direct is not None:
-        return Separated(direct)
+        return direct, None
     form = project_problem(law, observations, target)
-    return None if form is None else Separated(form.solve(target, tolerance), form)
+    return None if form is None else (form.solve(target, tolerance), form)
