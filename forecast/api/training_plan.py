@@ -21,6 +21,7 @@ from forecast.contract.registry import get_registry
 from forecast.errors import UnitError, UnknownNameError, UsageError, printable
 from forecast.planning.allocate import best_splits, price_of
 from forecast.projection.paths.run_cache import SHARED_BYTES, RunCache
+from forecast.projection.source_tables import OwnRows
 from forecast.report.words.number_text import amount, amount_range, format_number, percent, scale_of
 from forecast.scenarios.kinds.law_ref import LawRef
 from forecast.scenarios.settings.setting_values import parse_measured, parse_set_number
@@ -77,6 +78,8 @@ class PlannedRun:
         How likely it costs or lasts more than was given; None where that was left open.
     over : mapping of str to float
         How likely each of the costs that are known is more than the budget, by who owns the devices.
+    loss : float, optional
+        What was given: it is reached at the fitted parameters of the law, and stands for the median of its draws.
     """
 
     name: str
@@ -86,10 +89,13 @@ class PlannedRun:
     over_budget: float | None
     late: float | None
     over: Mapping[str, float] = field(default_factory=dict)
+    loss: float | None = None
 
     def interval(self, name: str, level: float = DEFAULT_LEVEL) -> tuple[float, float, float]:
         """Return the lower end, the median and the upper end of a quantity."""
         low, middle, high = np.quantile(self.draws[name], [(1 - level) / 2, 0.5, (1 + level) / 2])
+        if name == "loss" and self.loss is not None:
+            low, middle, high = min(low, self.loss), self.loss, max(high, self.loss)
         return float(low), float(middle), float(high)
 
 
@@ -198,6 +204,7 @@ def plan(
     risk: float = 0.2,
     scenario: str = "",
     with_: Mapping[str, object] | None = None,
+    data: OwnRows | None = None,
     draws: int = 2048,
     seed: int = 0,
 ) -> Plan:
@@ -224,6 +231,8 @@ def plan(
         ``cost``, ``energy``, ``carbon``, ``site_power`` and ``filled``, and opens with a ranking of devices.
     with_ : mapping, optional
         Other settings of the scenario: ``{"rent": "2 USD/hour"}``.
+    data : path or mapping, optional
+        Rows of one's own, as `forecast.project` takes them: quotes of devices.
     draws, seed : int
 
     Returns
@@ -265,17 +274,21 @@ def plan(
             "plan: two things are open: say how much (--budget, --compute, --loss, --size or --tokens), or how fast "
             "with both --cards and --days"
         )
-    planner = _Planner(base, constraints, device, risk, dict(with_ or {}), {"draws": draws, "seed": seed})
+    options = {"draws": draws, "seed": seed, "data": data}
+    planner = _Planner(base, constraints, device, risk, dict(with_ or {}), options)
     planner.device, work, n_cards, binds = planner.solve()
-    work = float(f"{work:.4g}")  # nobody plans to more digits, and they stand in its sentence
+    if not constraints.keys() & {"compute", "size", "tokens"}:
+        work = float(f"{work:.4g}")  # nobody plans to more digits, and they stand in its sentence; what is given is given
     if n_cards > _MAX_CARDS:
         raise UsageError(
             f"plan: it takes {n_cards:,.3g} {planner.device}: expected up to {_MAX_CARDS:,}, ten times those of the "
             f"largest site, which do {work * _MAX_CARDS / n_cards:.2g} FLOP in that time; ask for less or more days"
         )
-    size_ = float(f"{planner.best_size(work):.4g}")
+    size_ = planner.best_size(work)
+    if not constraints.keys() & {"size", "tokens"}:
+        size_ = float(f"{size_:.4g}")
     cards_ = max(1, math.ceil(n_cards - _SAME))
-    settings = {**planner.settings, "work": f"{work:g} FLOP", "chips": cards_, "size": f"{size_:.4g} param"}
+    settings = {**planner.settings, "work": f"{work!r} FLOP", "chips": cards_, "size": f"{size_!r} param"}
     plans = tuple(planner.plans(cards_, work, size_))
     notes = []
     if not any(name in constraints for name in _HOW_FAST):
@@ -287,7 +300,7 @@ def plan(
             f"the model's state fills the memory of its cards {full:.3g} times: it takes at least "
             f"{math.ceil(full * cards_):,} of them"
         )
-    options = {"with_": settings, "draws": draws, "seed": seed}
+    options |= {"with_": settings}
     question = base.opens or next(iter(base.rankings))
     result = Plan.to(
         question={}, options=options, base=base, name=question, cache=planner.cache, constraints=constraints,
@@ -345,7 +358,7 @@ class _Planner:
 
     def __init__(
         self, base: Scenario, constraints: Mapping[str, float], device: str, risk: float, settings: dict[str, Any],
-        options: Mapping[str, int],
+        options: Mapping[str, Any],
     ) -> None:  # fmt: skip
         self.base, self.constraints, self.risk, self.settings, self.options = base, constraints, risk, settings, options
         self.cache = RunCache(SHARED_BYTES)
@@ -377,19 +390,18 @@ class _Planner:
 
     def solve(self) -> tuple[str, float, float, str]:
         """Return the device, the work, the number of cards, and what decides: most work, or least cost for the same."""
-        devices = (self.device,) if self.device else self.base.choices["device"].values
-        return max(map(self._solve, devices), key=lambda found: (found[1], -found[-1]))[:-1]
+        cards, work = self.constraints.get("cards", _FIRST_CARDS), self._wanted() or _FIRST_WORK
+        settings = {"device": self.device} if self.device else {}
+        first = self.worlds(cards, work, size=f"{self.best_size(work)!r} param", **settings)
+        solved = (self._solve(device, cards, work, draws) for device, draws in first.items())
+        return max(solved, key=lambda found: (found[1], -found[-1]))[:-1]
 
-    def _solve(self, device: str) -> tuple[str, float, float, str, float]:
-        """Return the same of one device, and what it costs."""
-        constraints, cards, work = (
-            self.constraints,
-            self.constraints.get("cards", _FIRST_CARDS),
-            self._wanted() or _FIRST_WORK,
-        )
+    def _solve(
+        self, device: str, cards: float, work: float, each: Mapping[str, Array]
+    ) -> tuple[str, float, float, str, float]:
+        """Return the same of one device, and what it costs; it begins with what so much work on so many cards takes."""
+        constraints = self.constraints
         for _ in range(_MAX_ROUNDS):
-            size = self.best_size(work)
-            each = self.worlds(cards, work, size=f"{size!r} param", device=device)[device]
             unit_cost, unit_days = (self._at_risk(each[name] / work) for name in ("cost", "duration"))
             before, (work, binds) = work, self._work(unit_cost, unit_days)
             wanted = cards
@@ -402,6 +414,7 @@ class _Planner:
             if max(abs(wanted / cards - 1), abs(work / before - 1)) < _SAME:
                 return device, work, wanted, binds, unit_cost
             cards = wanted
+            each = self.worlds(cards, work, size=f"{self.best_size(work)!r} param", device=device)[device]
         raise UsageError("plan: no number of cards does it in time: what links cost grows as fast as what they add")
 
     def _at_risk(self, draws: Array) -> float:
@@ -491,6 +504,7 @@ class _Planner:
         over = {} if budget is None else {n: float(np.mean(draws[n] > budget * (1 + 1e-9))) for n in costs}
         return PlannedRun(
             name=name, device=device, cards=cards, draws=draws, over=over, over_budget=over.get("cost"),
+            loss=self.constraints.get("loss"),
             late=None if days is None else float(np.mean(draws["duration"] > days * (1 + 1e-9))),
         )  # fmt: skip
 

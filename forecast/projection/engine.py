@@ -49,9 +49,11 @@ from forecast.projection.streaming.foresight import peak_bytes
 from forecast.projection.streaming.histograms import DATE_BINS
 from forecast.scenarios import graph as graphs
 from forecast.scenarios.graph import ScenarioGraph
+from forecast.scenarios.kinds.table_value import TableValue
 from forecast.scenarios.scenario import Scenario
 from forecast.scenarios.settings import ports
 from forecast.scenarios.settings.setting_values import names_model
+from forecast.scenarios.table_values import Tables
 from forecast.scenarios.toml_text import toml_text
 from forecast.tables import editions
 
@@ -226,6 +228,9 @@ def project(
         _check_size(graph, steps.years, draws, kept, workers, ends=ends)
         whole, left_out = graph, missing_data.LeftOut()
         if as_of is not None:
+            for name, node in graph.nodes.items():
+                if isinstance(node.quantity, TableValue):
+                    Tables(graph.scenario.where).check_known(node.quantity, f"quantities.{name}", as_of)
 
             def rebuilt(rivals: Mapping[str, tuple[str, ...]]) -> ScenarioGraph:
                 narrowed = graphs.build(swapped_scenario, {**settings, **rivals})
@@ -289,6 +294,7 @@ def project(
                 *_told(swapped_scenario.alone, effective, draws),
                 *missing_data.left_out_lines(whole, fits, left_out),
             ],
+            absent=sampled.absent(),
             effective=effective,
             failing=sampled.failing(),
             newest=source_tables.reach(graph, fits, fitted_to),

@@ -18,7 +18,6 @@ from forecast.models.law_fits import LawModel
 from forecast.projection import source_tables
 from forecast.scenarios.graph import ScenarioGraph
 from forecast.scenarios.kinds.chosen import as_written
-from forecast.scenarios.kinds.table_value import TableValue
 from forecast.scenarios.quantities.correlation import Correlation
 from forecast.scenarios.scenario import Scenario
 from forecast.scenarios.settings import setting_targets
@@ -64,15 +63,6 @@ _OPTIONAL_ATTRIBUTES = frozenset({
 })  # fmt: skip
 
 
-def _absent_values(graph: ScenarioGraph) -> Iterator[dict[str, Any]]:
-    """Yield the combinations of choices for which a table lacks a figure that it need not have, and what is said."""
-    for node in graph.nodes.values():
-        if isinstance(node.quantity, TableValue) and node.quantity.absent:
-            for values in graph.combinations(node.own):
-                if values not in node.figures:
-                    yield {"choices": dict(zip(node.own, values, strict=True)), "said": node.quantity.absent}
-
-
 def provenance(
     graph: ScenarioGraph,
     *,
@@ -81,6 +71,7 @@ def provenance(
     models: Mapping[str, Any],
     failures: list[str],
     warnings: list[ForecastWarning],
+    absent: Sequence[Mapping[str, Any]] = (),
     effective: float | None = None,
     failing: Sequence[Mapping[str, Any]] = (),
     swaps: Mapping[str, str],
@@ -117,7 +108,7 @@ def provenance(
         "read": list(graph.read),
         "models": models,
         "failures": failures,
-        "absent": list(_absent_values(graph)),
+        "absent": list(absent),
         "warnings": [each.record for each in warnings],
         "failing": list(failing),
         "swap": dict(swaps),

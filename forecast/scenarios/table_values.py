@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.budgets import check_time
-from forecast.base.dates import today
+from forecast.base.dates import iso_date, today
 from forecast.base.lazy import xr
 from forecast.errors import DataError, EmptyDataError, ForecastError, ScenarioError, UnknownNameError, printable
 from forecast.scenarios.kinds.table_value import ByChoice, TableValue
@@ -166,6 +166,14 @@ class Tables:
         statements = {str(v) for v in columns.column(attribute)[rows]}
         return statements.pop() if len(statements) == 1 else ""
 
+    def check_known(self, cell: TableValue, key: str, as_of: float) -> None:
+        """Refuse rows of one's own of a day after a date, in a table that a cell is looked up in by its newest date."""
+        if cell.latest and cell.within is not None:
+            table = self._read(cell.table, cell.reading)
+            _own_rows(table.table, table.columns, table.columns.column(cell.latest), f"{self.where}: {key}", as_of)
+        if cell.fallback is not None:
+            self.check_known(cell.fallback, key, as_of)
+
     def values(self, choice: TableChoice, key: str) -> list[str]:
         """Return the values of a choice that stand in its table, in the table's order."""
         table = self._read(choice.table)
@@ -179,20 +187,24 @@ class Tables:
         return [v for v in dict.fromkeys(column_values[keep].tolist()) if v]
 
 
-def _own_rows(dataset: xr.Dataset, columns: Columns, dates: NDArray[Any], at: str) -> NDArray[np.bool_]:
+def _own_rows(
+    dataset: xr.Dataset, columns: Columns, dates: NDArray[Any], at: str, as_of: float | None = None
+) -> NDArray[np.bool_]:
     """Return which rows a user set beside a table's own: they count though they are younger than the scenario's start.
 
     Raises
     ------
     DataError
-        If one is of a day that has not come.
+        If one is of a day that has not come, or after the date as of which is asked.
     """
     keys = json.loads(dataset.attrs.get("beside", "[]"))
     if not keys:
         return np.zeros(len(dates), dtype=bool)
     own = np.isin(columns.column(str(next(iter(dataset.dims)))).astype(str), keys)
-    if (late := dates[own & (dates > np.datetime64(today(), "D"))]).size:
-        raise DataError(f"{at}: a row of your own is of {str(late.max())[:10]}, which has not come")
+    known = today() if as_of is None else iso_date(as_of)
+    if (late := dates[own & (dates > np.datetime64(known, "D"))]).size:
+        why = "has not come" if as_of is None else f"was not known by {known}: leave it out, or ask of a later date"
+        raise DataError(f"{at}: a row of your own is of {str(late.max())[:10]}, which {why}")
     return own
 
 

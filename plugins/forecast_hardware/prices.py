@@ -7,8 +7,8 @@ carried forward by what all cards of its market did since, in an interval that g
 quotes has the line and the walk alone. A launch price says what a device is, and is no quote.
 
 Leaving devices out, in eighths (318 quotes to 2026-10): of consumer cards the median error is 16 %, four of five quotes
-are within a factor of 1.3, and 91 % lie in the 90 % interval. Of the other market these are 80 %, 2.6 and 83 %: nothing
-but a quote tells such a price.
+are within a factor of 1.3, and 91 % lie in the 90 % interval. Of the other market these are 80 %, 2.6 and 83 %: there
+nothing but a quote tells a price, and a device that nobody quotes has none.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast import ModelSpec
-from forecast.errors import DataError, UnknownNameError
+from forecast.errors import AbsentValueError, DataError, UnknownNameError
 from forecast.models import Description, FittedModel, ModelRecord, OtherQuantity
 from forecast_hardware.gpu import ACCELERATORS_TABLE
 
@@ -39,6 +39,8 @@ __all__ = ["DevicePrice", "Market", "device_price", "make_device_price", "market
 PRICES_TABLE = "datasets/accelerator-prices"
 #: A device is quoted if the newest quote is no older; else its price is an estimate.
 QUOTED_YEARS = 2.0
+#: A market's estimates stand while they are within this factor of four of five quotes of devices that are left out.
+MAX_ESTIMATE_FACTOR = 1.67
 #: Kinds of `datasets/compute-prices` that are prices of a device one buys.
 _BOUGHT = ("purchase", "list", "average", "median")
 #: A quote that is so many times off the median of its card in these years is no price of it; asks of others are.
@@ -67,6 +69,12 @@ class _Quotes(NamedTuple):
 
     def kept(self, mask: NDArray[np.bool_]) -> _Quotes:
         return _Quotes(*(column[mask] for column in self))
+
+
+class _OwnQuote(NamedTuple):
+    time: float
+    price: float
+    used: float
 
 
 class DevicePrice(NamedTuple):
@@ -147,6 +155,15 @@ class Market:
         among = _covariance(self.quotes, self.quotes, self.scales) + np.exp(2 * self.scales[4]) * np.eye(len(self.logs))
         return np.linalg.inv(among)
 
+    @cached_property
+    def left_out_factor(self) -> float:
+        """The factor within which four of five quotes are told by the quotes of all other devices."""
+        told, errors = self._inverse @ self.logs, np.full(len(self.logs), np.inf)
+        for device in np.unique(self.quotes.device):
+            own = self.quotes.device == device
+            errors[own] = np.linalg.solve(self._inverse[np.ix_(own, own)], told[own])
+        return float(np.exp(np.quantile(np.abs(errors), 0.8))) if len(errors) else np.inf
+
     def log_prices(self, asked: _Quotes, since: _Quotes | None = None) -> Array:
         """Return means, standard deviations and shares of log prices, not of single quotes, or of what they gained.
 
@@ -219,19 +236,21 @@ class _Prices:
             self._markets[name, before] = Market.of(self.quotes.kept(mask), self.prices[mask], its)
         return self._markets[name, before]
 
-    def own_quote(self, device: str, used: float, before: float = np.inf) -> tuple[float, float] | None:
-        """Return the day and the price of the user's newest quote of a device, the median of that day."""
-        its = (self.own.device == device) & (self.own.used == used) & (self.own.time < before)
-        if not its.any():
-            return None
-        day = self.own.time[its].max()
-        return float(day), float(np.median(self.own_prices[its & (self.own.time == day)]))
+    def own_quote(self, device: str, *, used: bool, before: float = np.inf, since: float = -np.inf) -> _OwnQuote | None:
+        """Return the user's newest quote of a device, the median of its day; of a used or a new one first, as asked."""
+        for condition in (used, not used):
+            its = (self.own.device == device) & (self.own.used == condition)
+            its &= (self.own.time < before) & (self.own.time >= since)
+            if its.any():
+                day = self.own.time[its].max()
+                price = np.median(self.own_prices[its & (self.own.time == day)])
+                return _OwnQuote(float(day), float(price), float(condition))
+        return None
 
     def told(self, device: str, before: float) -> str:
         """Say how many quotes of a device there are before a date, and the newest with its source, or one's own."""
-        mine = self.own_quote(device, 1.0, before) or self.own_quote(device, 0.0, before)
-        if mine is not None:
-            return f"your own quote of {_day(mine[0])} carried forward"
+        if (mine := self.own_quote(device, used=True, before=before)) is not None:
+            return f"your own quote of {_day(mine.time)} carried forward"
         its = np.flatnonzero((self.quotes.device == device) & (self.quotes.time < before))
         last = its[np.argmax(self.quotes.time[its])]
         used, count = "used" if self.quotes.used[last] else "new", f"{len(its)} quote{'s' * (len(its) > 1)}"
@@ -338,12 +357,14 @@ def device_price(device: str, date: float, *, as_of: float | None = None, used: 
     as_of : float, optional
         Only quotes before it count.
     used : bool
-        Used where a used one is quoted, else new; otherwise new in any case.
+        Used where a used one is quoted, else new; otherwise new. A quote of one's own goes before, whichever it is of.
 
     Raises
     ------
     UnknownNameError
         If there is no such device.
+    AbsentValueError
+        If nobody quotes it, and estimates of its market are too far off (`MAX_ESTIMATE_FACTOR`).
 
     Examples
     --------
@@ -375,20 +396,25 @@ def _log_prices(prices: _Prices, device: str, time: Array, as_of: float | None, 
             )
     time = np.maximum(time, prices.own.time.max(initial=0.0))
     recent = (quotes.device == device) & (quotes.time < before) & (np.abs(time[0] - quotes.time) <= QUOTED_YEARS)
-    own = {each: prices.own_quote(device, each) for each in conditions}
-    fresh = [each for each, found in own.items() if found is not None and time[0] - found[0] <= QUOTED_YEARS]
-    quoted = next((each for each in conditions if each in fresh or each in quotes.used[recent]), None)
-    bought = conditions[0] if quoted is None else quoted
+    mine = prices.own_quote(device, used=used, since=time[0] - QUOTED_YEARS)
+    quoted = next((each for each in conditions if each in quotes.used[recent]), None)
+    market = prices.market(known.market, before)
+    if mine is None and not recent.any() and market.left_out_factor > MAX_ESTIMATE_FACTOR:
+        raise AbsentValueError(
+            f"no price of {device} is known: nobody quotes it in the two years before {_day(time[0])}, and estimates "
+            f"of the {known.market} market are within a factor of {market.left_out_factor:.2g} for four of five "
+            f"devices that are left out, over {MAX_ESTIMATE_FACTOR:g}"
+        )
+    bought = mine.used if mine is not None else conditions[0] if quoted is None else quoted
 
     def asked(dates: Array) -> _Quotes:
         line = np.array([known.terms(each, bought) for each in dates])
         return _Quotes(line, dates, np.repeat(device, len(dates)), np.repeat(bought, len(dates)))
 
-    market = prices.market(known.market, before)
-    if bought not in fresh or (mine := own[bought]) is None:
+    if mine is None:
         return market.log_prices(asked(time)), quoted is None
-    gained = market.log_prices(asked(time), asked(np.repeat(mine[0], len(time))))
-    return gained + np.array([[np.log(mine[1])], [0.0], [0.0]]), False
+    gained = market.log_prices(asked(time), asked(np.repeat(mine.time, len(time))))
+    return gained + np.array([[np.log(mine.price)], [0.0], [0.0]]), False
 
 
 def make_device_price(name: str, spec: ModelSpec) -> Model:
@@ -428,7 +454,10 @@ class _FittedPrice(FittedModel):
         away = streams("parameters").standard_normal(streams.draws)
         out, is_used = np.empty((len(time), streams.draws)), inputs["used"][0] >= 0.5
         for used in np.unique(is_used):
-            rows, _ = _log_prices(self.prices, self.model.device, time, self.as_of, used=bool(used))
+            try:
+                rows, _ = _log_prices(self.prices, self.model.device, time, self.as_of, used=bool(used))
+            except AbsentValueError:  # `describe` says why
+                raise AbsentValueError("no price known") from None
             mean, sd, share = rows[:, :, None]
             worlds = is_used == used
             apart = np.sqrt(np.maximum(sd**2 - share**2, 0.0))
@@ -437,16 +466,18 @@ class _FittedPrice(FittedModel):
 
     def warnings(self, inputs: Mapping[str, Array]) -> Iterator[str]:
         for used in dict.fromkeys(inputs["used"][0] >= 0.5):
-            found = self.prices.own_quote(self.model.device, float(used))
-            if found is not None:
+            if (found := self.prices.own_quote(self.model.device, used=bool(used))) is not None:
                 yield (
-                    f"{self.model.device} costs {found[1]:,.0f} USD {'used' if used else 'new'} by a quote of your own "
-                    f"of {_day(found[0])}: all prices are of that day or later"
+                    f"{self.model.device} costs {found.price:,.0f} USD {'used' if found.used else 'new'} by a quote of "
+                    f"your own of {_day(found.time)}: all prices are of that day or later"
                 )
 
     def describe(self) -> Description:
         date = self.as_of or float(self.prices.quotes.time.max())
-        price = _price(self.prices, self.model.device, date, self.as_of)
+        try:
+            price = _price(self.prices, self.model.device, date, self.as_of)
+        except AbsentValueError as problem:
+            return Description(summary=str(problem), sources=self.model.sources, gaps={"estimated": str(problem)})
         how = "an estimate from what it is: nobody quotes it"
         if not price.estimated:
             how = self.prices.told(self.model.device, self.as_of or np.inf)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from forecast.cli import render
-from forecast.cli.ask.run import parse_key_values
+from forecast.cli.ask.run import own_rows_option, parse_data_option, parse_key_values
 from forecast.cli.catalogue.listing import json_option
 from forecast.cli.reading_options import access_options, level_option
 from forecast.errors import ForecastWarning
@@ -41,13 +41,15 @@ def _given_options(command: Any) -> Any:
               help="How likely the plan may exceed a budget or a number of days.")  # fmt: skip
 @click.option("--scenario", default="", metavar="NAME", help="By default the one that plans.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Of the scenario: rent='2 USD/hour'.")
+@own_rows_option
 @click.option("--draws", type=int, default=2048, show_default=True, metavar="N", help="Joint samples.")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Equal seeds give equal numbers.")
 @click.option("--report", metavar="FILE.html", help="Write a page of the cheapest run.")
 @level_option("Of the intervals.")
 @access_options
 @json_option
-def plan(level: float, as_json: bool, report: str | None, settings: tuple[str, ...], **given: Any) -> None:
+def plan(level: float, as_json: bool, report: str | None, settings: tuple[str, ...], rows: tuple[str, ...],
+         **given: Any) -> None:  # fmt: skip
     """Plan a training run: say how much (one of --budget, --compute, --loss, --size, --tokens) and how fast.
 
     What is given settles what is left open: the model, the cards, the days, the cost. Side by side stand the cheapest
@@ -62,7 +64,7 @@ def plan(level: float, as_json: bool, report: str | None, settings: tuple[str, .
 
     with warnings.catch_warnings():  # the answer has them, and they stand below it
         warnings.simplefilter("ignore", ForecastWarning)
-        made = make(with_=parse_key_values(settings, "--set"), **given)
+        made = make(with_=parse_key_values(settings, "--set"), data=parse_data_option(rows), **given)
 
     def text() -> None:
         render.write_headline(made.sentence)

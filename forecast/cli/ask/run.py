@@ -32,6 +32,8 @@ __all__ = [
     "RUN_OPTIONS",
     "draw_options",
     "merge_settings",
+    "own_rows_option",
+    "parse_data_option",
     "parse_key_values",
     "project_and_write",
     "run",
@@ -39,6 +41,10 @@ __all__ = [
     "sweep",
 ]
 
+own_rows_option = click.option(
+    "--data", "rows", multiple=True, metavar="[TABLE=]FILE.csv",
+    help="Rows of your own beside those of a table that is read, in its columns and units.",
+)  # fmt: skip
 _SCENARIO = click.argument("scenario", shell_complete=completion.complete_names("scenario", files=True))
 #: What every command that draws a scenario takes, in the order in which ``--help`` shows it.
 _DRAW_OPTIONS: tuple[Callable[[Any], Any], ...] = (
@@ -103,13 +109,7 @@ RUN_OPTIONS: tuple[Callable[[Any], Any], ...] = (
         help="Ask at these dates instead: 2035, 2030-12-31. Several may stand beside each other.",
     ),
     level_option("Tell the interval of this level too: 80, or 0.8."),
-    click.option(
-        "--data",
-        "rows",
-        multiple=True,
-        metavar="[TABLE=]FILE.csv",
-        help="Rows of your own beside those of a table that is read, in its columns and units.",
-    ),
+    own_rows_option,
     *NARROWING,
     out_option(RESULT_SUFFIXES, "Save the whole projection, or its answer as data or a table."),
     figure_option,
@@ -215,7 +215,7 @@ def project_and_write(
     grid = {key: options[key] for key in ("until", "start", "step")}
     drawn = {key: options[key] for key in ("draws", "seed", "keep", "workers")} | {"client": options["cluster"]}
     drawn |= {} if as_of is None else {"as_of": as_of}
-    drawn |= {"data": own} if (own := _parse_data_option(options["rows"])) else {}
+    drawn |= {"data": own} if (own := parse_data_option(options["rows"])) else {}
     replaced = merge_settings(settings, parse_key_values(options["swaps"], "--swap"))
     # the screen reads no path of a quantity: what lies between its ends is for files, figures and tables of steps
     on_screen = not (out or plots or report or as_json or options["shown"])
@@ -297,7 +297,7 @@ def parse_past_year(text: str, option: str) -> float:
     return check_has_come(parse_year(text, option), option)
 
 
-def _parse_data_option(given: Sequence[str]) -> str | dict[str, str] | None:
+def parse_data_option(given: Sequence[str]) -> str | dict[str, str] | None:
     """Read ``--data``: a file, or several with the table that each belongs to."""
     if len(given) == 1 and "=" not in given[0]:
         return given[0]

@@ -329,6 +329,15 @@ class BatchResult:
             chosen = ", ".join(f"{d} = {v}" for d, v in zip(dims, combination, strict=True))
             yield f"{name}{f' ({chosen})' if chosen else ''}: {error}"
 
+    def absent(self) -> list[dict[str, Any]]:
+        """Return the combinations of choices under which a figure is absent that may be, and what is said of it."""
+        absent = ((key, error) for key, (_, error) in self._failed.items() if isinstance(error, AbsentValueError))
+        return [
+            {"choices": dict(zip(self.graph.nodes[name].dims, combination, strict=True)), "said": str(error)}
+            for (name, combination), error in absent
+            if name in self.graph.nodes
+        ]
+
     def raise_if_nothing_is_left(self) -> None:
         """Raise the failure of a quantity, or of an update, that failed in every combination."""
         for name, dims in {**{n: node.dims for n, node in self.graph.quantities.items()}, **self._weighed}.items():
