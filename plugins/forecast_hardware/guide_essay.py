@@ -3,12 +3,14 @@
 Performance is the geometric mean of the dense 16-bit rate and the bandwidth. In 8 bits NVIDIA's devices from Ada and
 Hopper on have twice the rate. Inference adds up in FP16, at which GeForce RTX cards run twice as fast as with FP32.
 Cost is the mean of new and used, a share of a host, and five years of electricity at 15 % use. A price is the newest
-quote of the two years before. A launch price is none: a figure that takes one says so.
+quote of the two years before; where nobody quotes a card, it is the estimate of `hardware/device-price` for the date by
+all quotes, later ones too, in worlds whose quantiles are the figure's interval. A launch price is none: a figure that
+takes one says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -16,8 +18,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.errors import EmptyDataError
 from forecast.models import Description, Unfitted
+from forecast.tables import decimal_year
 from forecast_hardware.gpu import ACCELERATORS_TABLE
 
 if TYPE_CHECKING:
@@ -49,23 +51,24 @@ class _GuideEssay(Unfitted):
         return np.full((len(time), streams.draws), _Guide().share(_R4090, _H100))
 
     def describe(self) -> Description:
-        guide, facts, gaps = _Guide(), {}, {}
-        for fact, figure in {
+        guide = _Guide()
+        figures: dict[str, Callable[[], float | Array]] = {
             "rtx_4090_of_h100": lambda: guide.share(_R4090, _H100),
             "rtx_4070_ti_over_3090": lambda: guide.per_dollar(_R4070TI) / guide.per_dollar(_R3090),
-            "rtx_3080_training": lambda: guide.index(_R3080, guide.quotes, bits=16),
-            "rtx_4070_ti_inference": lambda: guide.index(_R4070TI, guide.quotes),
+            "rtx_3080_training": lambda: guide.index(_R3080, bits=16),
+            "rtx_4070_ti_inference": lambda: guide.index(_R4070TI),
             "server_cards_rank": guide.server_cards_rank,
             "rtx_3090_price": guide.price_of_a_3090,
             "host_of_a_4070_ti": guide.host_of_a_4070_ti,
-        }.items():
-            try:
-                facts[fact] = float(figure())
-            except EmptyDataError as problem:
-                gaps[fact] = str(problem)
+        }
+        facts: dict[str, float] = {}
+        for fact, figure in figures.items():
+            ends = np.quantile(figure(), [0.5, 0.05, 0.95])
+            facts |= dict(zip((fact, f"{fact}_p05", f"{fact}_p95"), ends.tolist(), strict=True))
         return Description(
-            summary=f"performance of {len(guide.devices)} devices and quotes of {len(guide.quotes)} by {_DATE}",
-            sources=self.sources, facts=facts, gaps=gaps,
+            summary=f"performance of {len(guide.devices)} devices by {_DATE}, quotes of {len(guide.quotes)} and estimated "
+            f"prices of {len(guide.prices) - len(guide.quotes)}",
+            sources=self.sources, facts=facts,
         )  # fmt: skip
 
 
@@ -116,6 +119,15 @@ class _Guide:
         return {name: float(np.mean(list(prices.values()))) for name, prices in self._quoted(launch=False).items()}
 
     @cached_property
+    def prices(self) -> Mapping[str, float | Array]:
+        """The quotes, and a price in each world of the other cards that have an estimate, the mean of new and used."""
+        from forecast_hardware.prices import price_worlds
+
+        [date] = decimal_year([_DATE])
+        others = [name for name in self.devices if name not in self.quotes]
+        return {**self.quotes, **price_worlds(others, date, seed=0)}
+
+    @cached_property
     def launch_prices(self) -> Mapping[str, float]:
         """Price that the maker set, by device."""
         stated = {n: d.launch_price for n, d in self.devices.items() if np.isfinite(d.launch_price)}
@@ -143,38 +155,36 @@ class _Guide:
     def share(self, device: str, other: str, bits: int = 8) -> float:
         return self.devices[device].performance(bits) / self.devices[other].performance(bits)
 
-    def cost(self, device: str, prices: Mapping[str, float], host: float = _DESKTOP) -> float:
+    def cost(self, device: str, price: float | Array, host: float = _DESKTOP) -> float | Array:
         """Return the cost of owning a device, in USD."""
-        if device not in prices:
-            raise EmptyDataError(f"no quote of {self.devices[device].called} by {_DATE}")
-        return prices[device] + host + _PER_WATT * self.devices[device].power
+        return price + host + _PER_WATT * self.devices[device].power
 
     def per_dollar(
-        self, device: str, prices: Mapping[str, float] | None = None, bits: int = 8, host: float = _DESKTOP
-    ) -> float:
-        cost = self.cost(device, self.quotes if prices is None else prices, host)
+        self, device: str, price: float | Array | None = None, bits: int = 8, host: float = _DESKTOP
+    ) -> float | Array:
+        cost = self.cost(device, self.prices[device] if price is None else price, host)
         return self.devices[device].performance(bits) / cost
 
-    def index(self, device: str, prices: Mapping[str, float], bits: int = 8) -> float:
-        """Return the performance per dollar, in percent of the best of the devices that have a price."""
-        own = self.per_dollar(device, prices, bits)
-        return 100 * own / max(self.per_dollar(each, prices, bits) for each in prices)
+    def index(self, device: str, bits: int = 8) -> Array:
+        """Return the performance per dollar in each world, in percent of the best of the devices that have a price."""
+        every = np.broadcast_arrays(*(self.per_dollar(each, bits=bits) for each in self.prices))
+        return np.asarray(100 * self.per_dollar(device, bits=bits) / np.max(every, axis=0))
 
     def server_cards_rank(self) -> int:
         """Return the lower rank of RTX 6000 Ada and H100, at launch prices, among quoted devices of 48 GB."""
         large: Iterable[str] = (n for n, d in self.devices.items() if d.memory >= _SERVER_MEMORY)
         prices = {n: self.quotes[n] for n in large if n in self.quotes}
         prices |= {n: self.launch_prices[n] for n in (_ADA_6000, _H100)}
-        order = sorted(prices, key=lambda each: -self.per_dollar(each, prices, host=_SERVER))
+        order = sorted(prices, key=lambda each: -self.per_dollar(each, prices[each], host=_SERVER))
         return 1 + max(order.index(_ADA_6000), order.index(_H100))
 
     def price_of_a_3090(self) -> float:
         """Return the price at which a 4070 Ti at its launch price does twice as much per dollar as a 3090, in USD."""
-        target = 2 * self.cost(_R4070TI, self.launch_prices) / self.share(_R4070TI, _R3090)
-        return target - self.cost(_R3090, {_R3090: 0.0})
+        target = 2 * self.cost(_R4070TI, self.launch_prices[_R4070TI]) / self.share(_R4070TI, _R3090)
+        return target - self.cost(_R3090, 0.0)
 
     def host_of_a_4070_ti(self) -> float:
         """Return the host share, in USD, at which 4070 Ti and 4090 are equal per dollar, at launch prices."""
         ratio = self.share(_R4070TI, _R4090)
-        own, other = (self.cost(each, self.launch_prices, host=0.0) for each in (_R4070TI, _R4090))
+        own, other = (self.cost(each, self.launch_prices[each], host=0.0) for each in (_R4070TI, _R4090))
         return (ratio * other - own) / (1 - ratio)

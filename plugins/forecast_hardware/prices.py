@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-__all__ = ["DevicePrice", "Market", "device_price", "make_device_price", "market_prices"]
+__all__ = ["DevicePrice", "Market", "device_price", "make_device_price", "market_prices", "price_worlds"]
 
 PRICES_TABLE = "datasets/accelerator-prices"
 #: A device is quoted if the newest quote is no older; else its price is an estimate.
@@ -372,6 +372,25 @@ def device_price(device: str, date: float, *, as_of: float | None = None, used: 
     False
     """
     return _price(market_prices(), device, date, as_of, used=used)
+
+
+def price_worlds(devices: Sequence[str], date: float, *, seed: int, draws: int = 4096) -> dict[str, Array]:
+    """Return prices at a date in worlds, the mean of new and used, of those of the devices that have one.
+
+    All quotes count, later ones too. What a market does is one draw for all of its devices.
+    """
+    prices, rng, out = market_prices(), np.random.default_rng(seed), {}
+    common = {market: rng.standard_normal(draws) for market in ("consumer", "data centre")}
+    for device in devices:
+        try:
+            found = [_log_prices(prices, device, np.array([date]), None, used=used)[0] for used in (True, False)]
+        except (AbsentValueError, UnknownNameError):  # no price, or no memory or date from which to tell one
+            continue
+        own = rng.standard_normal(draws)
+        shared = common[prices.find(device).market]
+        both = [np.exp(m + share * shared + np.sqrt(max(sd**2 - share**2, 0.0)) * own) for [m], [sd], [share] in found]
+        out[device] = np.mean(both, axis=0)
+    return out
 
 
 def _price(prices: _Prices, device: str, date: float, as_of: float | None, *, used: bool = True) -> DevicePrice:

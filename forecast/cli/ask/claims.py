@@ -67,7 +67,7 @@ def _several(registry: Registry, records: list[Record], forecasts: bool, out: st
         for record, claim in zip(records, evaluated, strict=True):
             spec: Any = record.spec
             _print_wrapped(_verdict_line(spec, claim), "  ")
-            ends = machinery.interval(spec) if claim["verdict"] == "compatible" else None
+            ends = None if claim["computed"] is None else machinery.interval(spec)
             spread = f" (computed, 90 %: {ends[0]:.3g} to {ends[1]:.3g})" if ends else ""
             _print_wrapped(f"{claim['statement']}{spread}", "    ", "    ")
 
