@@ -278,7 +278,7 @@ def plan(
     planner = _Planner(base, constraints, device, risk, dict(with_ or {}), options)
     planner.device, work, n_cards, binds = planner.solve()
     if not constraints.keys() & {"compute", "size", "tokens"}:
-        work = float(f"{work:.4g}")  # nobody plans to more digits, and they stand in its sentence; what is given is given
+        work = float(f"{work:.4g}")  # nobody plans to more digits, and they stand in its sentence
     if n_cards > _MAX_CARDS:
         raise UsageError(
             f"plan: it takes {n_cards:,.3g} {planner.device}: expected up to {_MAX_CARDS:,}, ten times those of the "

@@ -66,8 +66,8 @@ class _GuideEssay(Unfitted):
             ends = np.quantile(figure(), [0.5, 0.05, 0.95])
             facts |= dict(zip((fact, f"{fact}_p05", f"{fact}_p95"), ends.tolist(), strict=True))
         return Description(
-            summary=f"performance of {len(guide.devices)} devices by {_DATE}, quotes of {len(guide.quotes)} and estimated "
-            f"prices of {len(guide.prices) - len(guide.quotes)}",
+            summary=f"performance of {len(guide.devices)} devices by {_DATE}, quotes of {len(guide.quotes)} and "
+            f"estimated prices of {len(guide.prices) - len(guide.quotes)}",
             sources=self.sources, facts=facts,
         )  # fmt: skip
 

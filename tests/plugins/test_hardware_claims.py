@@ -113,7 +113,8 @@ def test_what_is_declared_is_nothing_that_could_be_judged():
 
 def test_what_no_quote_of_the_date_decides_is_judged_on_estimates_and_no_otherwise_on_quotes(found, monkeypatch):
     """The essay's charts of 2023-01: the table has no quote of these cards of then, and launch prices are none."""
-    judged = {r.spec.name: r.spec for r in records() if r.spec.name in ("4070ti-3090", "3080-training", "4070ti-inference")}
+    names = ("4070ti-3090", "3080-training", "4070ti-inference")
+    judged = {r.spec.name: r.spec for r in records() if r.spec.name in names}
     ends = {name: interval(spec) for name, spec in judged.items()}
     for name, (low, high) in ends.items():
         assert 1.2 < high / low < 2

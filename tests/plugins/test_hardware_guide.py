@@ -10,7 +10,7 @@ import pytest
 import forecast
 import forecast_datasets
 from forecast import tables
-from forecast.errors import ForecastError, UnknownNameError, UsageError
+from forecast.errors import AbsentValueError, ForecastError, UnknownNameError, UsageError
 from forecast.report.headline import Labels, opening_sentence
 from forecast.tables import editions, read
 from forecast.tables.schema import descriptor
@@ -52,6 +52,24 @@ def test_a_price_that_nobody_quotes_is_estimated_within_a_fifth_and_its_interval
     assert [prices.device_price(each, 2026.75).estimated for each in ("geforce-rtx-5090", "titan-xp")] == [False, True]
 
 
+def test_where_estimates_are_too_far_off_what_nobody_quotes_has_no_price(left_out, guide):
+    everything = prices.market_prices()
+    factors = {each: everything.market(each, np.inf).left_out_factor for each in ("consumer", "data centre")}
+    # in eighths, each with scales of its own; here device by device, in closed form
+    assert factors["consumer"] == pytest.approx(np.exp(np.quantile(np.abs(left_out[0]), 0.8)), rel=0.05)
+    assert factors["consumer"] <= prices.MAX_ESTIMATE_FACTOR < factors["data centre"]
+    with pytest.raises(AbsentValueError, match="no price of tesla-m40 is known: nobody quotes it in the two years"):
+        prices.device_price("tesla-m40", 2026.75)
+    assert "nobody quotes it" in forecast.model("hardware/device-price@tesla-m40").fit().describe().summary
+    words = Labels(guide)
+    estimated = [each for each in guide.choices["device"].values if words(each).endswith("(est.)")]
+    assert {everything.devices[each].market for each in estimated} == {"consumer"}
+    # in a scenario it is said where its figure would stand, and nothing failed
+    run = forecast.project("gpu-cluster", draws=16, with_={"device": ["h100-sxm5"]}, as_of=2023.08, start=2026.75)
+    assert run.failures == []
+    assert run.absent({"device": "h100-sxm5"}) == "no price known"
+
+
 def test_a_quote_is_carried_forward_in_an_interval_that_grows_with_its_age():
     spread = []
     for date in (2023.1, 2024.0, 2025.0):
@@ -68,14 +86,16 @@ def test_a_quote_is_carried_forward_in_an_interval_that_grows_with_its_age():
 def test_at_least_forty_quoted_devices_are_compared_and_the_others_say_that_they_are_estimated(guide):
     devices, words = guide.choices["device"].values, Labels(guide)
     estimated = {each for each in devices if words(each).endswith("(est.)")}
-    assert len(set(devices) - estimated) >= 40
+    unpriced = {each for each in devices if guide.absent({"device": each})}
+    assert len(set(devices) - estimated - unpriced) >= 40
     assert estimated
+    assert not estimated & unpriced
     rows = read(PRICES)
     recent = (rows.years("date") >= 2024.75) & (rows["kind"] == "purchase") & (rows["channel"] != "launch")
     quoted = set(rows["device"][recent].tolist())
     assert not estimated & quoted
     others = read(PRICES.parents[1] / "compute-prices" / "compute-prices.csv")
-    assert set(devices) - estimated <= quoted | set(others["device"].tolist())
+    assert set(devices) - estimated - unpriced <= quoted | set(others["device"].tolist())
 
 
 def test_a_launch_price_never_stands_for_that_of_now(guide):
@@ -166,7 +186,7 @@ def test_kinds_of_cloud_stand_side_by_side_and_one_that_does_not_rent_a_device_s
     # as of a date: what was quoted then; what nobody quoted or rented out is marked
     told = command("run")(capsys, "rent-or-buy", "--as-of", "2023-01-30", "--draws", "64")
     assert "Buying one A100 SXM4 80 GB beats" in told.out
-    assert re.search(r"H100 SXM5 \(est\.\) +not rented there", told.out)
+    assert re.search(r"H100 SXM5 +no price known", told.out)
 
 
 def test_what_waiting_buys_is_set_against_the_work_that_is_lost_meanwhile(capsys):
@@ -223,6 +243,8 @@ def test_a_rent_of_ones_own_counts_though_it_is_younger_than_the_start_and_is_of
         return float(run.worlds["rent"].max())
 
     assert rent("2026-10-01") == rent("2026-11-20") == 1
+    with pytest.raises(ForecastError, match="of 2026-10-01, which was not known by 2024-06-01: leave it"):
+        rent("2026-10-01", as_of="2024-06-01")
     with pytest.raises(ForecastError, match="a row of your own is of 2999-01-01, which has not come"):
         rent("2999-01-01")
 
@@ -248,6 +270,9 @@ def test_a_quote_of_ones_own_is_what_its_device_costs(tmp_path):
     # the newest day counts, by its median; what is asked for a new one is another price
     several = told("2026-10-01,used,1500", "2026-10-01,used,1700", "2026-08-01,used,900", "2026-10-01,new,5000")
     assert ends(several)[1] == pytest.approx(1600, rel=0.01)
+    # one that states no condition is followed too, and one of a new card goes before what others pay for a used one
+    for unstated in ("2026-10-01,,1500", "2026-10-01,new,1500"):
+        assert ends(told(unstated)) == pytest.approx([1500] * 3, rel=0.04)
     # later than the clock: it moves, and says so
     with pytest.warns(UserWarning, match="a quote of your own of 2026-11-20: all prices are of that day or later"):
         moved = told("2026-11-20,used,1500")
