@@ -123,9 +123,8 @@ class _Guide:
         """The quotes, and a price in each world of the other cards that have an estimate, the mean of new and used."""
         from forecast_hardware.prices import price_worlds
 
-        [date] = decimal_year([_DATE])
         others = [name for name in self.devices if name not in self.quotes]
-        return {**self.quotes, **price_worlds(others, date, seed=0)}
+        return {**self.quotes, **price_worlds(others, float(decimal_year([_DATE])[0]), seed=0)}
 
     @cached_property
     def launch_prices(self) -> Mapping[str, float]:

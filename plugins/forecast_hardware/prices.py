@@ -386,8 +386,7 @@ def price_worlds(devices: Sequence[str], date: float, *, seed: int, draws: int =
             found = [_log_prices(prices, device, np.array([date]), None, used=used)[0] for used in (True, False)]
         except (AbsentValueError, UnknownNameError):  # no price, or no memory or date from which to tell one
             continue
-        own = rng.standard_normal(draws)
-        shared = common[prices.find(device).market]
+        shared, own = common[prices.find(device).market], rng.standard_normal(draws)
         both = [np.exp(m + share * shared + np.sqrt(max(sd**2 - share**2, 0.0)) * own) for [m], [sd], [share] in found]
         out[device] = np.mean(both, axis=0)
     return out
