@@ -331,12 +331,12 @@ class BatchResult:
 
     def absent(self) -> list[dict[str, Any]]:
         """Return the combinations of choices under which a figure is absent that may be, and what is said of it."""
-        absent = ((key, error) for key, (_, error) in self._failed.items() if isinstance(error, AbsentValueError))
-        return [
-            {"choices": dict(zip(self.graph.nodes[name].dims, combination, strict=True)), "said": str(error)}
-            for (name, combination), error in absent
-            if name in self.graph.nodes
-        ]
+        rows = {
+            (tuple(zip(self.graph.nodes[name].dims, combination, strict=True)), str(error))
+            for (name, combination), (_, error) in self._failed.items()
+            if isinstance(error, AbsentValueError) and name in self.graph.nodes
+        }
+        return [{"choices": dict(chosen), "said": said} for chosen, said in sorted(rows)]
 
     def raise_if_nothing_is_left(self) -> None:
         """Raise the failure of a quantity, or of an update, that failed in every combination."""
