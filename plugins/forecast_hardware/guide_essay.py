@@ -180,10 +180,10 @@ class _Guide:
     def price_of_a_3090(self) -> float:
         """Return the price at which a 4070 Ti at its launch price does twice as much per dollar as a 3090, in USD."""
         target = 2 * self.cost(_R4070TI, self.launch_prices[_R4070TI]) / self.share(_R4070TI, _R3090)
-        return target - self.cost(_R3090, 0.0)
+        return float(target - self.cost(_R3090, 0.0))
 
     def host_of_a_4070_ti(self) -> float:
         """Return the host share, in USD, at which 4070 Ti and 4090 are equal per dollar, at launch prices."""
         ratio = self.share(_R4070TI, _R4090)
         own, other = (self.cost(each, self.launch_prices[each], host=0.0) for each in (_R4070TI, _R4090))
-        return (ratio * other - own) / (1 - ratio)
+        return float((ratio * other - own) / (1 - ratio))
