@@ -138,16 +138,25 @@ class Market:
         from scipy.optimize import minimize
 
         logs = np.log(prices) - _CENTRE
+        line, since, same, alike, apart = _shared(quotes, quotes)
 
-        def loss(scales: Array) -> float:
-            root = np.linalg.cholesky(_covariance(quotes, quotes, scales) + np.exp(2 * scales[4]) * np.eye(len(logs)))
-            left = np.linalg.solve(root, logs)
-            away = (scales - _SCALES) / _SCALE_SD
-            return float(left @ left / 2 + np.log(np.diag(root)).sum() + away @ away / 2)
+        def loss(scales: Array) -> tuple[float, Array]:
+            """Return minus the log of the posterior density, but for a constant, and its gradient."""
+            (walk, device, condition, noise), years = np.exp(2 * scales[[0, 1, 2, 4]]), np.exp(scales[3])
+            forgotten = np.exp(-apart / years)
+            own, stated = device * same * forgotten, condition * alike * forgotten
+            among = line + walk * since + own + stated + noise * np.eye(len(logs))
+            root, inverse = np.linalg.cholesky(among), np.linalg.inv(among)
+            weights, away = inverse @ logs, (scales - _SCALES) / _SCALE_SD
+            value = float(logs @ weights / 2 + np.log(np.diag(root)).sum() + away @ away / 2)
+            slope = inverse - np.outer(weights, weights)
+            moved = [walk * since, own, stated, (own + stated) * apart / years / 2]  # half of what each scale changes
+            slopes = [float((slope * each).sum()) for each in moved] + [noise * float(np.trace(slope))]
+            return value, np.array(slopes) + away / _SCALE_SD
 
         far = 3 * _SCALE_SD  # beyond it nothing can be solved
         bounds = [(start - far, start + far) for start in _SCALES]
-        scales = np.asarray(minimize(loss, _SCALES, method="L-BFGS-B", bounds=bounds).x)
+        scales = np.asarray(minimize(loss, _SCALES, jac=True, method="L-BFGS-B", bounds=bounds).x)
         return cls(quotes, logs, scales, devices or {})
 
     @cached_property
@@ -207,12 +216,18 @@ class Market:
 
 def _covariance(one: _Quotes, other: _Quotes, scales: Array) -> Array:
     walk, device, condition, years, _ = np.exp(scales)
+    line, since, same, alike, apart = _shared(one, other)
+    forgotten = np.exp(-apart / years)
+    return np.asarray(line + walk**2 * since + (device**2 * same + condition**2 * alike) * forgotten)
+
+
+def _shared(one: _Quotes, other: _Quotes) -> tuple[Array, Array, NDArray[np.bool_], NDArray[np.bool_], Array]:
+    """Return what quotes share whatever the scales: line, years of the market, device and condition; years apart."""
+    here, there = one.time[:, None], other.time
+    line = (one.line * _COEFFICIENT_SDS**2) @ other.line.T
     same = one.device[:, None] == other.device
     alike = same & (one.used[:, None] == other.used)
-    forgotten = np.exp(-np.abs(one.time[:, None] - other.time) / years)
-    line = (one.line * _COEFFICIENT_SDS**2) @ other.line.T
-    common = walk**2 * (np.minimum(one.time[:, None], other.time) - _FIRST_YEAR)
-    return np.asarray(line + common + (device**2 * same + condition**2 * alike) * forgotten)
+    return line, np.minimum(here, there) - _FIRST_YEAR, same, alike, np.abs(here - there)
 
 
 @dataclass(frozen=True, eq=False)
