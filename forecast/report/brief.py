@@ -527,13 +527,13 @@ def _regime(quantity: ProjectedQuantity, cell: dict[str, str], words: Labels) ->
     return ReportRow(label=f"{words(quantity.name)}{f': {given}' if given else ''}", cells=(text,))
 
 
-def limit_sentence(limit: ProjectedLimit, until: float) -> str:
-    """Say of one limit in how many worlds it binds, and when it first does."""
+def limit_sentence(limit: ProjectedLimit, until: float, reason: str = "failed") -> str:
+    """Say of one limit in how many worlds it binds, and when it first does, or why it cannot be said."""
     given = ", ".join(f"{choice} = {value}" for choice, value in limit.choices.items())
     what = f"{'limit' if limit.bound == 'limit' else 'floor'} of {limit.name}{f' ({given})' if given else ''}"
     last = as_text(until)
     if limit.ever is None:
-        return f"{what}: failed"
+        return f"{what}: {reason}"
     if not limit.ever:
         return f"{what} does not bind by {last}"
     first = str(limit.first["p50"])[:4]
@@ -541,7 +541,7 @@ def limit_sentence(limit: ProjectedLimit, until: float) -> str:
 
 
 def _limit_section(run: Projection, words: Labels, today: str) -> Section:
-    return [], [limit_sentence(each, run.span[1]) for each in run.limits]
+    return [], [limit_sentence(each, run.span[1], run.unanswered(each.choices)) for each in run.limits]
 
 
 # --- Sources and warnings ---------------------------------------------------------------------------------------------

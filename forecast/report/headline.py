@@ -531,7 +531,8 @@ def first_sentence(answer: FirstAnswer, words: Labels) -> str:
     """Say what comes first of several questions, and how likely none does."""
     title, row = answer.title or "what comes first", answer.sentence_row
     if row is None:
-        return fill("first", "failed", What=_capital(words.title(title, {})))
+        reason = answer.run.unanswered({})
+        return fill("first", "failed", What=_capital(words.title(title, {})), reason=reason)
     rest = {choice: value for choice, value in row.choices.items() if f"{{{choice}}}" not in title}
     told = (fill("share", label=label, percent=share_text(ends)) for label, ends in first_shares(answer, words))
     return fill(

@@ -154,7 +154,7 @@ def answer_row(
 ) -> ReportRow:
     """Return the row of an answer under values of choices."""
     found = answer.over(chosen)
-    texts = (answer.run.absent(chosen) or "failed",) if found is None else table_cells(answer, found)
+    texts = (answer.run.unanswered(chosen),) if found is None else table_cells(answer, found)
     return ReportRow(label=label, spread=found, cells=texts, of=of, leads=leads)
 
 
@@ -200,7 +200,7 @@ def race_group(answer: FirstAnswer, words: Labels) -> RowGroup:
         for label, ends in first_shares(answer, words)
     ]
     return RowGroup(
-        rows=tuple(rows) or (ReportRow(label="failed"),),
+        rows=tuple(rows) or (ReportRow(label=answer.run.unanswered(given)),),
         columns=COLUMNS["first"],
         title=f"{title}{f' ({words.given(given)})' if given else ''}",
     )

@@ -9,6 +9,8 @@ import pytest
 import forecast
 from forecast.contract.registry import get_registry
 from forecast.errors import UsageError
+from forecast.report.brief import section
+from forecast.report.screen import brief_lines
 from tests.toolkit import command
 from toolkit import sample
 
@@ -94,6 +96,19 @@ def test_a_rival_without_data_leaves_its_weight_to_the_others(scenario):
     assert run.choices["trend"].values == ("exponential",)
     assert "second" in run.answers
     assert not run.failures
+
+
+def test_a_row_of_what_had_no_data_says_so(scenario):
+    scenario["choices"] = {"trend": {"values": ["exponential", "local-linear"], "kind": "definition"}}
+    scenario["quantities"]["short"]["shape"] = "trends/{trend}"  # a local linear trend needs five records
+    scenario["quantities"]["limited"] = {"expression": "short", "limit": "long"}
+    then = forecast.project(scenario, draws=64, as_of=2024.5)
+    assert then.unanswered({"trend": "local-linear"}) == "no data as of 2024-07-02"
+    for shown in ("answers", "limits"):
+        lines = brief_lines(section(then, shown), 140)
+        assert any("no data as of 2024-07-02" in line for line in lines)
+        assert not [line for line in lines if "failed" in line]
+    assert forecast.project(scenario, draws=64).unanswered({}) == "failed"  # no date is to blame
 
 
 def test_what_is_left_out_is_the_same_in_other_processes(scenario):

@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.base.dates import decimal_year
+from forecast.base.dates import decimal_year, iso_date
 from forecast.base.html_text import HtmlText
 from forecast.base.lazy import xr
 from forecast.base.warning_lines import with_warnings
@@ -529,6 +529,12 @@ class Projection(HtmlText):
         """Return what the scenario says of a figure that a table lacks under values of choices; nothing if none is."""
         lacks = (each["said"] for each in self._attribute("absent", ()) if each["choices"].items() <= chosen.items())
         return next(lacks, "")
+
+    def unanswered(self, chosen: Mapping[str, str]) -> str:
+        """Say in a few words why there is no answer under values of choices; `warnings` name what was left out."""
+        as_of = self.settings.as_of
+        lacks = "failed" if as_of is None or self.failures else f"no data as of {iso_date(as_of)}"
+        return self.absent(chosen) or lacks
 
     @cached_property
     def failing(self) -> list[dict[str, Any]]:

@@ -119,7 +119,7 @@ const under = (asked, picks, own, alone) => {
 };
 /** What comes first of several questions, and how likely none does. */
 const raceSentence = (asked, found) => {
-  if (!found) return `${say("first", { failed: true }, { What: capital(asked.title) })}.`;
+  if (!found) return `${say("first", { failed: true }, { What: capital(asked.title), reason: "failed" })}.`;
   const order = asked.labels.map((label, i) => [label, found.shares[i]]), last = order.splice(-2);
   const told = [...order.sort((a, b) => b[1] - a[1]), ...last.filter(([, share], i) => i || share)]
     .map(([label, share]) => say("share", {}, { label, percent: percent(share) }));
