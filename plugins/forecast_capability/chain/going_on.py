@@ -34,7 +34,7 @@ from forecast_capability.chain.likelihood import (
 from forecast_capability.chain.records import largest_runs
 from forecast_capability.chain.rows import ANCHOR_LOG10_FLOP
 from forecast_capability.chain.worlds import ALONE_FORM, WORLD_DATE_ATOL_YEARS, Estimates, estimates
-from forecast_capability.quantities.index import HORIZON_TABLE, INDEX_TABLE, VERSION
+from forecast_capability.quantities.index import HORIZON_TABLE, INDEX_TABLE, horizon_version
 
 if TYPE_CHECKING:
     from forecast.streams import Streams
@@ -443,8 +443,8 @@ class _Horizon(_OfPosterior):
         from forecast.tables import series
 
         read = series.read_columns(
-            HORIZON_TABLE, x="release_date", y="horizon", covariates={}, where={"version": VERSION, "frontier": "yes"},
-            as_of=as_of, name=self.name,
+            HORIZON_TABLE, x="release_date", y="horizon", covariates={},
+            where={"version": horizon_version(as_of), "frontier": "yes"}, as_of=as_of, name=self.name,
         )  # fmt: skip
         points = Observations(time=read.time, value=read.value, unit="min", names=read.names)
         rows = drawn.rows.take(drawn.rows.horizon & np.isin(drawn.rows.date, read.time))

@@ -23,7 +23,7 @@ from forecast_capability.quantities.index import (
     RELIABLE,
     RUNS_TABLE,
     SAME,
-    VERSION,
+    horizon_version,
 )
 
 if TYPE_CHECKING:
@@ -256,7 +256,7 @@ def _disclosed(flop: float, sureness: str, maker: str) -> _Row:
 
 
 def _horizons(as_of: float | None, models: dict[str, _Row]) -> list[_Row]:
-    rows, dates = _read(HORIZON_TABLE, {"version": VERSION}, as_of, "release_date")
+    rows, dates = _read(HORIZON_TABLE, {"version": horizon_version(as_of)}, as_of, "release_date")
     runs, _ = _read(RUNS_TABLE, {}, as_of, "date")
     flop_of = dict(zip(map(str, runs.column("run")), runs.numeric("training_compute"), strict=True))
     sureness_of = dict(zip(map(str, runs.column("run")), map(str, runs.column("confidence")), strict=True))

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-__all__ = ["RELIABLE", "SAME", "disclosed", "horizon_at_index", "pace"]
+__all__ = ["RELIABLE", "SAME", "disclosed", "horizon_at_index", "horizon_version", "pace"]
 
 INDEX_TABLE, HORIZON_TABLE, INDEX_EDITION, VERSION = (
     "datasets/capability-editions",
@@ -37,6 +37,9 @@ INDEX_TABLE, HORIZON_TABLE, INDEX_EDITION, VERSION = (
     "TH1.1",
 )
 RUNS_TABLE = "datasets/training-runs-2026"
+#: When METR published that suite of tasks (metr.org/blog/2026-1-29-time-horizon-1-1), and the last file of the suite
+#: before, in which models of 2023 and 2024 have longer horizons, by up to 1.1 doublings, and those of 2025 shorter.
+VERSION_YEAR, EARLIER_VERSION = 2026.08, "TH1.0-last"
 #: Minutes: METR holds horizons above 16 h unreliable, so that they say "at least".
 RELIABLE = 960.0
 
@@ -57,6 +60,17 @@ SAME: Mapping[str, str] = {
     "claude-4.5-opus": "claude-opus-4.5",
     "claude-4.6-opus": "claude-opus-4.6",
 }
+
+
+def horizon_version(as_of: float | None) -> str:
+    """Return the edition of time horizons that stood at a date, or the oldest that is kept.
+
+    Examples
+    --------
+    >>> horizon_version(None), horizon_version(2025.0)
+    ('TH1.1', 'TH1.0-last')
+    """
+    return VERSION if as_of is None or as_of >= VERSION_YEAR else EARLIER_VERSION
 
 
 def pace(name: str, spec: ModelSpec) -> Model:
