@@ -188,13 +188,22 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
     --------
     >>> nearest("chinchila", ["scaling/chinchilla", "scaling/power"])
     'scaling/chinchilla'
+    >>> nearest("rtx-4090", ["rtx-a4500", "GeForce RTX 4090"])
+    'GeForce RTX 4090'
     """
     table: dict[str, str] = {}
     for full in candidates:
-        table.setdefault(full.rpartition("/")[2].lower(), full)
-        table[full.lower()] = full
-    found = difflib.get_close_matches(name[:200].lower(), table, n=1, cutoff=0.55)
+        table.setdefault(_bare_text(full.rpartition("/")[2]), full)
+        table[_bare_text(full)] = full
+    bare = _bare_text(name[:200])
+    within = [each for each in table if bare in each] if len(bare) > 3 else []  # a part of a name is nearer than a typo
+    found = [min(within, key=len)] if within else difflib.get_close_matches(bare, table, n=1, cutoff=0.55)
     return table[found[0]] if found else None
+
+
+def _bare_text(name: str) -> str:
+    """Return a name without its case, blanks, hyphens and underscores, which nobody remembers."""
+    return "".join(name.replace("-", " ").replace("_", " ").split()).lower()
 
 
 class ForecastError(Exception):

@@ -21,7 +21,7 @@ from forecast.api.quantity import Quantity, QuantityCondition, as_quantity, quan
 from forecast.api.quantity_formulas import condition as read_condition, quantities_in
 from forecast.api.scenario import Scenario, run_scenario
 from forecast.api.scenario_quantities import at_home, name_within, shares_worlds, source_scenarios
-from forecast.base.dates import from_decimal_year
+from forecast.base.dates import from_decimal_year, parse_year
 from forecast.base.lazy import xr
 from forecast.base.number_checks import is_real
 from forecast.base.quantiles import QUANTILES
@@ -314,14 +314,13 @@ class Answer:
         _ = self.distribution
         return self.result.interval(level)
 
-    def probability(self, by: float) -> float:
-        """Return the probability that it is so by a date, a decimal year."""
+    def probability(self, by: float | str) -> float:
+        """Return the probability that it is so by a date: 2030.5, ``"2030-07"``."""
         self._only("probability", "when")
-        if not is_real(by):
-            raise UsageError(f"probability: expected one date as a decimal year, got {printable(by, 40)}")
+        year = parse_year(by, "probability")
         _ = self.distribution
         assert isinstance(self.result, DateAnswer)
-        return self.result.probability(by)
+        return self.result.probability(year)
 
     @property
     def by_choice(self) -> xr.Dataset:
@@ -596,18 +595,18 @@ class Answer:
         self,
         of: Quantity | Model | str,
         *,
-        since: float,
+        since: float | str,
         growth: float | str | None = None,
         value: object = None,
-        until: float | None = None,
+        until: float | str | None = None,
     ) -> Answer:
         """Return the answer with one quantity changed from a date on: ``growth="0.5*", since=2028``.
 
         Parameters
         ----------
         of : Quantity, Model or str
-        since, until : float
-            Decimal years.
+        since, until : float or str
+            Dates: 2028.5, ``"2028-07"``.
         growth : float or str, optional
             The factor on the growth of its logarithm, ``"0.5*"``.
         value : object, optional
@@ -662,7 +661,7 @@ class Answer:
         self,
         name: str | Quantity,
         *,
-        by: float,
+        by: float | str,
         probability: float = 0.5,
         within: tuple[float, float] | None = None,
     ) -> float:
@@ -672,8 +671,8 @@ class Answer:
         ----------
         name : str or Quantity
             The assumption: a quantity behind the answer, or an input of a model.
-        by : float
-            The decimal year by which it should be so.
+        by : float or str
+            The date by which it should be so.
         probability : float
             How likely.
         within : (float, float), optional

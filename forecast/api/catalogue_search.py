@@ -108,9 +108,9 @@ def find_records(words: Iterable[str]) -> tuple[list[Record], list[dict[str, Any
     if not search_words:
         raise UsageError("expected a word to look for, got only spaces")
     registry = get_registry().complete()
-    texts = {
-        (r.spec.kind, r.full_name): (r, _search_texts(r)) for kind in SEARCHED_KINDS for r in registry.records(kind)
-    }
+    records = [r for kind in SEARCHED_KINDS for r in registry.records(kind)]
+    # parsing the files of all tables and scenarios takes longer than the rest: those that lack a word are left out
+    texts = {(r.spec.kind, r.full_name): (r, _search_texts(r)) for r in records if _may_hold(r, search_words)}
     worths = {key: _worth(search_words, searched) for key, (_, searched) in texts.items()}
     ranked = sorted((-worth, SEARCHED_KINDS.index(kind), name) for (kind, name), worth in worths.items() if worth)
     found = [texts[SEARCHED_KINDS[kind], name][0] for _, kind, name in ranked]
@@ -118,7 +118,7 @@ def find_records(words: Iterable[str]) -> tuple[list[Record], list[dict[str, Any
         {"kind": r.spec.kind, "name": r.full_name, "title": r.spec.title, "unit": _record_unit(r), **record_origin(r)}
         for r in found
     ]
-    return found, result, "" if found else _no_match_text(search_words, [searched for _, searched in texts.values()])
+    return found, result, "" if found else _no_match_text(search_words, [_search_texts(r) for r in records])
 
 
 def propose_questions(question: str) -> list[str]:
@@ -185,6 +185,20 @@ def _question_lines(record: Record, name: str) -> list[tuple[str, str]]:
             line = whole
         lines.append((line, str(each.get("title", ""))))
     return lines or [(whole, "")]
+
+
+def _may_hold(record: Record, words: Iterable[str]) -> bool:
+    """Tell whether the words may stand in what is searched of a record, by the text of its file, unread as such."""
+    spec = record.spec
+    if not isinstance(spec, (TableSpec, ScenarioSpec)):
+        return True
+    file = Path(spec.descriptor if isinstance(spec, TableSpec) else spec.path)
+    try:
+        whole = f"{record.full_name} {spec.title} {spec.kind} {spec.reference} {file.read_text('utf-8')}".casefold()
+    except (OSError, ValueError):
+        return True
+    # what is not plain may be written otherwise in a file
+    return all(word in whole or re.fullmatch(r"[\w.-]+", word, re.ASCII) is None for word in words)
 
 
 def _search_texts(record: Record) -> tuple[str, str, str]:

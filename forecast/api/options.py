@@ -34,8 +34,8 @@ class RunOptions(TypedDict, total=False):
 class GridOptions(RunOptions, total=False):
     """The same, with the dates of the steps and a preset of the scenario."""
 
-    until: float
-    start: float
+    until: float | str
+    start: float | str
     step: float | str
     preset: str
 

@@ -23,6 +23,7 @@ from forecast.api.quantity_formulas import (
     quantities_in,
     to_record,
 )
+from forecast.base.dates import parse_year
 from forecast.base.html_text import HtmlText
 from forecast.base.operators import Operators
 from forecast.errors import ScenarioError, UsageError, printable
@@ -111,14 +112,14 @@ class Quantity(HtmlText, Operators["QuantityCondition"]):
         """
         return replace(self, stated={**self.stated, **_record_from_keywords(dict(keys))})
 
-    def sample(self, n: int = 1000, *, at: float | None = None, seed: int = 0) -> NDArray[np.float64]:
+    def sample(self, n: int = 1000, *, at: float | str | None = None, seed: int = 0) -> NDArray[np.float64]:
         """Return draws of the quantity, (n,): those that it has under its name in every answer of this seed.
 
         Parameters
         ----------
         n : int
-        at : float, optional
-            The decimal year, which a quantity that changes with time needs.
+        at : float or str, optional
+            The date, which a quantity that changes with time needs.
         seed : int
 
         Raises
@@ -149,7 +150,7 @@ class Quantity(HtmlText, Operators["QuantityCondition"]):
             return np.asarray(values.isel(date=0).values, dtype=float)
         name = "sampled" if self._inlined or not self.name else self.name
         own = self if name == self.name else Quantity(stated={"expression": self}, name=name)
-        first = 2026.0 if at is None else at
+        first = 2026.0 if at is None else parse_year(at, "at")
         record = scenario_of({"subject_to": [own]}, start=first, until=first + 1)
         record.pop("questions", None)
         levels = project(record, draws=n, keep=n, seed=seed, paths=(name,)).worlds[name]

@@ -6,6 +6,7 @@ used, as a person would write it: ``60e6*(1 + g)**(t - start)`` is one expressio
 
 from __future__ import annotations
 
+import datetime
 import functools
 import math
 import numbers
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from forecast.api import automatic_names as names
+from forecast.base.dates import parse_year
 from forecast.base.number_checks import is_real
 from forecast.errors import UsageError, printable
 from forecast.formula import (
@@ -132,6 +134,8 @@ def call(function: str, *arguments: Any) -> Quantity:
         if (place in signature.lists) != isinstance(each, (list, tuple)):
             expected = "a list" if place in signature.lists else "a quantity or a number"
             raise UsageError(f"{function}: argument {place + 1}: expected {expected}, got {type(each).__name__}")
+    if function == "at" and isinstance(arguments[1], (str, datetime.date)):
+        arguments = (arguments[0], parse_year(arguments[1], "at"))
     former = _FormulaBuilder(function)
     root = Call(function, tuple(former.node(each) for each in arguments))
     return former.quantity(root, names.operation_name(function, former.words, former.depth, former.labels))

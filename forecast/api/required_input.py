@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from forecast.base.dates import parse_year
 from forecast.errors import UsageError
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def required_value(
     answer: Answer,
     name: str,
     *,
-    by: float,
+    by: float | str,
     probability: float = 0.5,
     within: tuple[float, float] | None = None,
 ) -> float:
@@ -45,8 +46,8 @@ def required_value(
         To a question that asks when.
     name : str
         A quantity behind the answer, or an input of a model.
-    by : float
-        The decimal year.
+    by : float or str
+        The date: 2030.5, ``"2030-07"``.
     probability : float
         How likely it should be by then: by default the median date is meant.
     within : (float, float), optional
@@ -78,7 +79,7 @@ def required_value(
         raise UsageError(f"needed: expected a probability between 0 and 1, got {probability:g}")
     if name not in answer._knobs:
         raise answer._not_of(name, "needed")
-    first = math.floor(answer.run.span[0])
+    by, first = parse_year(by, "needed: by"), math.floor(answer.run.span[0])
     if by <= first:
         raise UsageError(f"needed: {by:g} is not after the first step, {first:g}: nothing moves what is so already")
     _ = answer.distribution  # there is one

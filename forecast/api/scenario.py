@@ -124,10 +124,10 @@ class Scenario(records.Scenario):
         self,
         of: Quantity | Model | str,
         *,
-        since: float,
+        since: float | str,
         growth: float | str | None = None,
         value: object = None,
-        until: float | None = None,
+        until: float | str | None = None,
     ) -> Self:
         """Return the scenario with one quantity changed from a date on; see `Answer.what_if`."""
         keys = {"of": name_within(self, of), "growth": growth, "value": value, "since": since, "until": until}

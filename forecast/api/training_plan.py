@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from forecast import units
 from forecast.api.answer import Answer
 from forecast.api.scenario import Scenario, run_scenario
-from forecast.base.dates import decimal_year, iso_date, today
-from forecast.base.number_checks import is_real
+from forecast.base.dates import decimal_year, iso_date, parse_year, today
 from forecast.base.quantiles import DEFAULT_LEVEL
 from forecast.contract.registry import get_registry
 from forecast.errors import UnitError, UnknownNameError, UsageError, printable
@@ -159,8 +158,6 @@ class Plan(Answer):
             every = [each.interval(name, level) for each in self.plans]
             if name not in _RENTS:  # which have the unit of the rent above them
                 factor, named = scale_of([middle for _, middle, _ in every], unit)
-            if unit == "Mg":
-                factor, named = (1e3, "kt") if every[0][1] >= 1e3 else (1.0, "t")
             shown = "" if unit in ("param", "token") or name in _RENTS else named
             yield [", ".join(filter(None, (label, shown))), *(_cell(each, unit, factor) for each in every)]
         for label, chances in (
@@ -343,10 +340,7 @@ def _number(name: str, value: float | str) -> float:
 
 def _days_until(by: str | float, base: Scenario) -> float:
     """Return the days from today, or from a later start of the scenario, to a date."""
-    try:
-        date = float(by) if is_real(by) else float(decimal_year([str(by)])[0])
-    except ValueError:
-        raise UsageError(f"plan: by: expected a date like 2027-06 or 2027-06-30, got '{printable(by, 40)}'") from None
+    date = parse_year(by, "plan: by")
     start = max(float(base.start or 0), float(decimal_year([today()])[0]))
     if date <= start:
         raise UsageError(f"plan: by: {printable(by, 40)} is past: a run begins on {iso_date(start)} at the earliest")

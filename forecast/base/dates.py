@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import datetime
 import math
+import re
 from typing import TYPE_CHECKING, Any
 
-from forecast.errors import DataError, UsageError
+from forecast.base.number_checks import is_real
+from forecast.errors import DataError, ForecastError, UsageError, printable
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
 __all__ = [
-    "check_has_come", "day_or_month", "decimal_year", "from_decimal_year", "iso_date", "iso_date_or_none", "today",
-    "year_of",
+    "check_has_come", "day_or_month", "decimal_year", "from_decimal_year", "iso_date", "iso_date_or_none", "parse_year",
+    "today", "year_of",
 ]  # fmt: skip
 
 #: Beyond this many years a double no longer tells days apart.
@@ -125,6 +127,40 @@ def day_or_month(text: str) -> datetime.date:
     ('2030-06-15', '2030-06-01')
     """
     return datetime.date.fromisoformat(f"{text}-01" if len(text) == len("2030-06") else text)
+
+
+def parse_year(value: object, where: str, error: type[ForecastError] = UsageError) -> float:
+    """Return a decimal year: of a year, a month or a day, as a number, a date or text. A month is its first day.
+
+    So it is wherever a date is typed, also as of when something was known: ``2024`` is the first day of that year, and
+    of ``2024-03`` nothing of March was known.
+
+    Raises
+    ------
+    ForecastError
+        The `error`, naming `where` it was written.
+
+    Examples
+    --------
+    >>> [parse_year(date, "until") for date in (2030.5, "2030", "2030-07-02")]
+    [2030.5, 2030.0, 2030.4986301369863]
+    >>> parse_year("2030-07", "until") == parse_year("2030-07-01", "until")
+    True
+    """
+    text = value.isoformat() if isinstance(value, datetime.date) else str(value).strip()
+    try:
+        if is_real(value) or re.fullmatch(r"\d+(\.\d+)?", text, re.ASCII):
+            year = float(text)
+        elif re.fullmatch(r"\d{4}-\d\d(-\d\d(T[\d:.]+)?)?", text, re.ASCII):
+            year = year_of(text)
+        else:
+            raise ValueError
+    except ValueError:  # or no date of the calendar
+        expected = f"expected a date such as 2030, 2030-12 or 2030-12-31, got '{printable(value, 40)}'"
+        raise error(f"{where}: {expected}") from None
+    if not 1 <= year < 10000:
+        raise error(f"{where}: expected a year from 1 to 9999, got '{printable(value, 40)}'")
+    return year
 
 
 def year_of(date: str) -> float:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,11 +30,6 @@ __all__ = ["content_hash", "load", "quantiles", "safe_output", "save", "to_json"
 
 HASH_ATTRIBUTE = "content_hash"
 TIME_UNITS = "seconds since 1970-01-01"
-#: What netCDF-4 itself writes beside the attributes of a variable or a group.
-NETCDF_ATTRIBUTES = frozenset({
-    "CLASS", "DIMENSION_LIST", "NAME", "REFERENCE_LIST",
-    "_NCProperties", "_Netcdf4Coordinates", "_Netcdf4Dimid", "_nc3_strict",
-})  # fmt: skip
 #: The number that NaT is in memory; it cannot be a date.
 NAT_INTEGER = -(2**63)
 
@@ -101,7 +97,9 @@ def load(path: str | os.PathLike[str]) -> xr.DataTree:
     except ForecastError:
         raise
     except Exception as error:  # HDF5 raises OSError, KeyError, RuntimeError, ValueError and more for damaged files
-        raise ResultError(f"{printable(source)}: damaged or not a result: {one_line(error, 160)}") from error
+        cut = re.search(r"eof = (\d+).*stored_eof = (\d+)", str(error))
+        what = f"is cut short: {int(cut[1]):,} of {int(cut[2]):,} bytes are there" if cut else "is damaged"
+        raise ResultError(f"{printable(source)}: {what}; copy it again, or make it again with --out") from error
     if stated is None:
         raise ResultError(f"{printable(source)}: not a result saved by forecast (it has no {HASH_ATTRIBUTE})")
     actual = content_hash(tree)
@@ -156,6 +154,8 @@ def _dimensions(data: Any) -> Iterator[str]:
 
 
 def _read_attributes(thing: Any) -> dict[str, Any]:
+    from forecast.base.netcdf_check import NETCDF_ATTRIBUTES
+
     found = {key: value for key, value in thing.attrs.items() if key not in NETCDF_ATTRIBUTES}
     return {key: value[0] if getattr(value, "shape", ()) == (1,) else value for key, value in found.items()}
 

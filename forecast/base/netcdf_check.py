@@ -16,7 +16,7 @@ from typing import Any
 from forecast.base.budgets import check_memory, format_bytes, memory
 from forecast.errors import ResultError, printable
 
-__all__ = ["check_structure", "is_bare"]
+__all__ = ["NETCDF_ATTRIBUTES", "check_structure", "is_bare"]
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 MAX_OBJECTS = 10_000
@@ -28,8 +28,12 @@ MAX_COMPRESSION_RATIO, MIN_CHECKED_BYTES = 250, 1 << 20
 FILTERS = frozenset({1, 2, 3})
 #: Loading holds a variable's values and, for a moment, a copy of them.
 BYTES_FACTOR = 2
-#: netCDF's own attributes, of dimensions; their types are HDF5's and they are never read as values.
-_POINTER_ATTRIBUTES = frozenset({"DIMENSION_LIST", "REFERENCE_LIST"})
+#: What netCDF-4 writes of dimensions beside the attributes of a variable: HDF5's pointers, never read as values.
+POINTER_ATTRIBUTES = frozenset({"DIMENSION_LIST", "REFERENCE_LIST"})
+#: All that it writes itself, of a variable or a group.
+NETCDF_ATTRIBUTES = POINTER_ATTRIBUTES | {
+    "CLASS", "NAME", "_NCProperties", "_Netcdf4Coordinates", "_Netcdf4Dimid", "_nc3_strict",
+}  # fmt: skip
 #: How a netCDF dimension that has no variable is marked; nothing is stored of it.
 BARE_DIMENSION = b"This is a netCDF dimension but not a netCDF variable"
 
@@ -174,7 +178,7 @@ class _StructureCheck:
             at = f"{name}@{key}"
             size = math.prod(attribute.shape) * attribute.get_type().get_size()
             self.count(at, size * BYTES_FACTOR)
-            if key in _POINTER_ATTRIBUTES:
+            if key in POINTER_ATTRIBUTES:
                 continue
             if not self.is_text(attribute, at):
                 continue

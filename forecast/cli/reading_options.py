@@ -14,8 +14,8 @@ from forecast.contract.fields import SCALES
 from forecast.formula.numbers import parse_number
 
 __all__ = [
-    "MAX_REQUEST_DRAWS", "Level", "access_options", "level_option", "reading_options", "reduce_option",
-    "request_options", "scale_options",
+    "MAX_REQUEST_DRAWS", "Level", "access_options", "level_option", "parse_date_option", "reading_options",
+    "reduce_option", "request_options", "scale_options",
 ]  # fmt: skip
 
 _OPTIONS = (
@@ -29,6 +29,14 @@ _OPTIONS = (
     ),
     click.option("--reader", metavar="NAME", help="The reader of a plugin, or 'none'.  [default: the one that fits]"),
 )
+
+
+def parse_date_option(context: click.Context, parameter: click.Parameter, given: str | None) -> float | None:
+    """Read an option that is a date: a year, a month or a day; None where it is left out."""
+    from forecast.base.dates import parse_year
+
+    return None if given is None else parse_year(given, parameter.opts[0])
+
 
 reduce_option = click.option(
     "--reduce",

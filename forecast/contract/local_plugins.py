@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
+import threading
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -19,6 +20,8 @@ __all__ = ["LOCAL", "LocalPlugin", "ModulePlugin", "entry_point", "is_path", "lo
 
 #: Stands where an installed plugin has its distribution.
 LOCAL = "local"
+#: Held while a file is imported; by the same thread again where one file loads another.
+_LOADING = threading.RLock()
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,11 @@ class LocalPlugin:
     version: str
 
     def load(self) -> Any:
+        """Import the file, in one thread at a time: a module is in `sys.modules` before it is whole."""
+        with _LOADING:
+            return self._load()
+
+    def _load(self) -> Any:
         """Import the file under its own name, so that ``target="mine:make"`` finds it; never in place of a module.
 
         Raises

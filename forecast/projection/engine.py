@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import datetime
 import json
 import math
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
@@ -16,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.budgets import check_memory, give_back, memory
-from forecast.base.dates import check_has_come, decimal_year
-from forecast.base.number_checks import is_integer, is_real
+from forecast.base.dates import check_has_come, parse_year
+from forecast.base.number_checks import is_integer
 from forecast.base.sobol import REPLICATES
 from forecast.base.streams import DRAWS_PER_BLOCK, check_seed
 from forecast.errors import (
@@ -80,8 +78,8 @@ N_DATE_ARRAYS = 6
 def project(
     scenario: str | Path | Mapping[str, Any] | Scenario,
     *,
-    until: float | None = None,
-    start: float | None = None,
+    until: float | str | None = None,
+    start: float | str | None = None,
     step: float | str | None = None,
     draws: int = 2048,
     seed: int | None = 0,
@@ -107,7 +105,7 @@ def project(
     ----------
     scenario : str, path, mapping or Scenario
         A registered name (``"brain-parity"``), a TOML file, or what such a file holds.
-    until, start : float, optional
+    until, start : float or str, optional
         Last and first date as decimal years, instead of the scenario's. Values that it asks for after `until` are left
         out; those of which none is left are asked for at the end.
     step : {"year", "month"}, float or str, optional
@@ -178,14 +176,16 @@ def project(
     0.0
     """
     seed = check_seed(seed)
-    as_of = None if as_of is None else check_has_come(_as_of(as_of), "as_of")
+    last = None if until is None else parse_year(until, "until")
+    first = None if start is None else parse_year(start, "start")
+    as_of = None if as_of is None else check_has_come(parse_year(as_of, "as_of"), "as_of")
     draws = _check_integer("draws", draws, 1, 1_000_000_000)
     keep = _check_integer("keep", keep, 1, 100_000_000)
     changed = loaded(scenario)
-    if start is None and as_of is not None and as_of < (changed.start or as_of) and changed.reads_dated_tables:
-        start = as_of  # what a table says of the years before the start is read as of then
-        until = start + changed.until - changed.start if until is None and changed.start and changed.until else until
-    changed = changed.starting(start).changed(what_if)
+    if first is None and as_of is not None and as_of < (changed.start or as_of) and changed.reads_dated_tables:
+        first = as_of  # what a table says of the years before the start is read as of then
+        last = first + changed.until - changed.start if last is None and changed.start and changed.until else last
+    changed = changed.starting(first).changed(what_if)
     for name in paths or ():
         if name not in changed.quantities:
             raise UnknownNameError("quantity", name, changed.quantities, where="paths")
@@ -197,7 +197,7 @@ def project(
     settings = {key: value for key, value in values.items() if key not in swaps}
     along = {**{key: values for key, values in changed.swept.items() if key not in settings}, **(sweep or {})}
     if along:
-        options: dict[str, Any] = {"until": until, "start": start, "step": step, "draws": draws, "seed": seed}
+        options: dict[str, Any] = {"until": last, "start": first, "step": step, "draws": draws, "seed": seed}
         options |= {"as_of": as_of, "keep": keep, "paths": paths, "ends": ends, "workers": workers}
         options |= {"client": client, "data": data}
         options |= {"cache": RunCache() if cache is None else cache}
@@ -223,8 +223,8 @@ def project(
         fits.check_settings(graph, graph.models)
         check_ordered(graph, fits, seed)
         source_tables.check_read(graph, fits, added)
-        steps, width = _horizon(graph, fits, until=until, start=start, step=step, as_of=as_of)
-        graph = until_end(graph, steps, until=until)
+        steps, width = _horizon(graph, fits, until=last, start=first, step=step, as_of=as_of)
+        graph = until_end(graph, steps, until=last)
         _check_size(graph, steps.years, draws, kept, workers, ends=ends)
         whole, left_out = graph, missing_data.LeftOut()
         if as_of is not None:
@@ -234,7 +234,7 @@ def project(
 
             def rebuilt(rivals: Mapping[str, tuple[str, ...]]) -> ScenarioGraph:
                 narrowed = graphs.build(swapped_scenario, {**settings, **rivals})
-                return until_end(narrowed, steps, until=until)
+                return until_end(narrowed, steps, until=last)
 
             whole, left_out = missing_data.narrowed_scenario(
                 graph, lambda each: Block(Plan(each, fits, steps.years, seed), range(1)), rebuilt
@@ -377,10 +377,10 @@ def _horizon(
     """Return the steps, and their width as it is recorded."""
     scenario = graph.scenario
     width = step_of(scenario.step if step is None else step)
-    last = scenario.until if until is None else _check_year("until", until)
+    last = scenario.until if until is None else until
     if last is None:
         raise ScenarioError(f"{scenario.where}: until: is missing: the last year of the projection")
-    first = scenario.start if start is None else _check_year("start", start)
+    first = scenario.start if start is None else start
     if first is None:
         first = _after_observations(graph, fits, width)
     elif start is None and as_of is not None and as_of < first and _reads_data(graph, fits):
@@ -401,27 +401,6 @@ def _reads_data(graph: ScenarioGraph, fits: ModelFits) -> bool:
     """Tell whether what was known makes a difference: a model has observations, or had none yet."""
     observed = any(fits.observed(model) is not None for model in graph.models.values())
     return observed or any(isinstance(error, NoDataAtDateError) for error in fits.refusals())
-
-
-def _check_year(name: str, value: object) -> float:
-    if not is_real(value) or not 1 <= float(value) <= 9999:
-        raise UsageError(f"{name}: expected a year from 1 to 9999, got '{printable(value, 40)}'")
-    return float(value)
-
-
-def _as_of(value: object) -> float:
-    """Return the decimal year of a number, or of the text of a year or a date."""
-    if not isinstance(value, (str, datetime.date, np.datetime64)):
-        return _check_year("as_of", value)
-    text = str(value)
-    try:
-        if re.fullmatch(r"\d{4}(\.\d+)?", text, re.ASCII):
-            return _check_year("as_of", float(text))
-        if re.fullmatch(r"\d{4}-\d\d(-\d\d(T[\d:.]+)?)?", text, re.ASCII):
-            return _check_year("as_of", float(decimal_year(np.datetime64(text, "s"))))
-    except ValueError:  # no date of the calendar
-        pass
-    raise UsageError(f"as_of: expected a year or a date, 2024.5 or '2024-07-01', got '{printable(text, 40)}'")
 
 
 def _int_if_whole(year: float) -> float:

@@ -91,6 +91,8 @@ class Brief:
         What is typed to move it: options of the command, of the first levers of the scenario.
     races : tuple of str
         What comes first of several questions, a sentence each, but for the one that the answer opens with.
+    by_dates : str
+        How likely the date of the sentence is by those that its question states.
     by_today : str
         What a publication gave for that which was to come by today; empty for any other scenario.
     today : str
@@ -119,6 +121,7 @@ class Brief:
     together: float = 0.0
     levers: tuple[str, ...] = ()
     races: tuple[str, ...] = ()
+    by_dates: str = ""
     by_today: str = ""
     today: str = ""
     changes: RowGroup = field(default_factory=lambda: RowGroup(rows=()))
@@ -159,6 +162,7 @@ def brief(run: Projection, *, today: str = "", by: str = "", level: float = DEFA
         together=max(0.0, 1.0 - alone) if rows else 0.0,
         levers=tuple(lever.command() for lever in run.levers if lever.name not in run.settings.set)[:_MAX_LEVERS],
         races=tuple(first_sentence(each, words) for each in run.firsts if each is not opening),
+        by_dates=", ".join(f"{row.cells[0]} {row.label}" for row in _by_dates(opening)),
         by_today=by_today(run, words, today),
         today=last_observed(run, words),
         level="" if level == DEFAULT_LEVEL else at_level(opening, level),
@@ -458,7 +462,7 @@ def _of_answer(answer: ProjectedAnswer, words: Labels) -> Iterator[RowGroup]:
             if answer.choices
             else [answer_row(answer, {}, title)]
         )
-        rows = [*own, *_by_dates(answer, words)]
+        rows = [*own, *_by_dates(answer)]
         yield RowGroup(rows=tuple(rows), columns=COLUMNS["date"], kind="date", ends=answer.run.span)
     elif isinstance(answer, ValueAnswer):
         rows = [ReportRow(label=_title_with_choices(value_title(answer, {}, words, short=True), answer, words))]
@@ -489,12 +493,14 @@ def _answer_rows(answer: ProjectedAnswer, words: Labels) -> Iterator[ReportRow]:
         yield answer_row(answer, row.choices, label)
 
 
-def _by_dates(answer: DateAnswer, words: Labels) -> Iterator[ReportRow]:
+def _by_dates(answer: ProjectedAnswer | None) -> Iterator[ReportRow]:
     """Walk the dates that the question states, with how likely it is by each under the sentence's own choices."""
+    if not isinstance(answer, DateAnswer):
+        return
     found = answer.headline
     if found is not None and found.medians is None:
         for date, chance in zip(answer.dates, found.by, strict=False):
-            yield ReportRow(label=f"by {date.removesuffix('-01-01')}", cells=(percent(chance),))
+            yield ReportRow(label=f"by {on_date(date)}", cells=(percent(chance),))
 
 
 # --- Quantities and limits --------------------------------------------------------------------------------------------

@@ -160,8 +160,16 @@ def opening_sentence(run: Projection) -> str:
 
     words = Labels(run)
     text = answer_sentence(run.opening, words) if run.opening is not None else _level(run, words)
-    given = f"Given {printable(short_zeros(' and '.join(run.given)), 600)}: " if run.given else ""
+    met = printable(short_zeros(" and ".join(run.given)), 600)
+    given = f"Given {met}{_without_worlds(run, words)}: " if run.given else ""
     return f"{given}{text}{settings_sentence(run, words)}{effect(run)}."
+
+
+def _without_worlds(run: Projection, words: Labels) -> str:
+    """Say which definitions the sentence would be about, had the condition left them a world."""
+    own = {} if run.opening is None else run.opening.default
+    lost = [words(first) for name, value in own.items() if (first := run.opening.values(name)[0]) != value]
+    return f" (which leaves no world under {' and '.join(lost)})" if lost else ""
 
 
 def answer_sentence(answer: ProjectedAnswer, words: Labels) -> str:

@@ -118,7 +118,7 @@ def _body(brief: Brief, width: int, room: int, marks: dict[str, str] | None) -> 
 
 
 def _foot(brief: Brief, width: int) -> list[str]:
-    out = [f"{each}." for each in (brief.level, brief.by_today) if each]
+    out = [f"{each}." for each in (brief.level, brief.by_dates, brief.by_today) if each]
     out += [f"{said}." for said in brief.races]
     if brief.drivers:
         out.append(_sensitivity_lines(brief, width))

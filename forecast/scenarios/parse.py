@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from datetime import date
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from forecast import formula
-from forecast.base.dates import day_or_month, decimal_year, iso_date
+from forecast.base.dates import iso_date, parse_year
 from forecast.base.distributions import MAX_MAGNITUDE
 from forecast.base.number_checks import is_real
 from forecast.contract import track_record
@@ -106,12 +103,7 @@ class ScenarioReader:
 
     def year(self, record: Mapping[str, Any], key: str) -> float | None:
         """Return a date as a decimal year, or None where it is absent."""
-        value = record.get(key)
-        if value is None:
-            return None
-        if not is_number(value) or not 1 <= value <= 9999:
-            raise self.fail(key, f"expected a year from 1 to 9999, got '{printable(value, 40)}'")
-        return float(value)
+        return None if record.get(key) is None else self.decimal_year(record[key], key)
 
     def name(self, value: str, key: str) -> str:
         """Return a name that the grammar of formulas allows, or one in a scenario that is used."""
@@ -260,13 +252,8 @@ class ScenarioReader:
         return float(value)
 
     def decimal_year(self, value: object, key: str) -> float:
-        """Return a decimal year: a number, or a date."""
-        if isinstance(value, date):
-            return float(decimal_year(np.datetime64(self.date(value, key), "s")))
-        year = self.finite(value, key)
-        if not 1 <= year < 10000:
-            raise self.fail(key, f"expected a year from 1 to 9999, got '{printable(value, 40)}'")
-        return year
+        """Return a decimal year: of a number, a date, or text of a year, a month or a day."""
+        return parse_year(value, f"{printable(self.where)}: {printable(key, 120)}", ScenarioError)
 
     def flag(self, record: Mapping[str, Any], name: str, key: str) -> bool:
         """Return true or false; false where it is absent."""
@@ -357,14 +344,8 @@ class ScenarioReader:
         return found
 
     def date(self, given: object, key: str) -> str:
-        """Return a date, a TOML date, a year, or text of a day or a month, as YYYY-MM-DD."""
-        if is_number(given) and 1000 <= given < 10000:
-            return iso_date(given)
-        text = given.isoformat()[:10] if isinstance(given, date) else str(given)
-        try:
-            return day_or_month(text).isoformat()
-        except ValueError:
-            raise self.fail(key, f"expected a date such as 2030-01-01, got '{printable(given, 40)}'") from None
+        """Return a date, a TOML date, a year, or text of a year, a month or a day, as YYYY-MM-DD."""
+        return iso_date(self.decimal_year(given, key))
 
     def ranking(self, record: Mapping[str, Any], key: str, choices: Mapping[str, Any]) -> RankQuestion:
         """Return a question about an order."""

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forecast.base import access
-from forecast.base.dates import decimal_year
+from forecast.base.dates import parse_year
 from forecast.contract.registry import Record, get_registry
 from forecast.contract.specs import QuantitySpec, RivalForecast, ShapeSpec, TrendSpec
 from forecast.errors import EmptyDataError, UnknownNameError, UsageError, printable
@@ -166,7 +166,7 @@ def read_question(
     if "value" in question and not dates:
         dates = [date for date in DEFAULT_DATES[: None if names.moving else 1] if date <= last] or [last]
     record["questions"][QUESTION_NAME] |= {"dates": dates} if dates else {}
-    latest = max(map(_parse_year, dates), default=last)
+    latest = max((parse_year(date, "--at") for date in dates), default=last)
     if names.until is None:
         record["step"] = DEFAULT_STEP if "when" in question and names.moving else "year"
         record["until"] = until if until is not None else math.ceil(latest)
@@ -177,7 +177,7 @@ def read_question(
         if until is None:
             record["until"] = _step_at(record["until"], record["start"], record["step"], after=True)
     if not names.moving:
-        record["start"] = math.floor(min(map(_parse_year, dates))) - 1 if dates else last - 1
+        record["start"] = math.floor(min(parse_year(date, "--at") for date in dates)) - 1 if dates else last - 1
     return Scenario.from_dict(record, name="question", where="ask", folder=names.folder)
 
 
@@ -265,7 +265,7 @@ def at_dates(scenario: Scenario, at: Sequence[float | str]) -> Scenario:
     }
     if questions == stated:
         raise UsageError(f"--at: scenario '{scenario.name}' asks neither for a value nor for a date")
-    last = max(map(_parse_year, dates))
+    last = max(parse_year(date, "--at") for date in dates)
     end = scenario.until and _step_at(scenario.until, scenario.start, scenario.step)
     reached = end is not None and last <= end
     longer = {} if reached else {"until": _step_at(last, scenario.start, scenario.step, after=True)}
@@ -619,17 +619,6 @@ def _date_column(columns: Columns, name: str) -> str:
     listed = ", ".join(dated or columns)
     what = "more than one column of dates" if dated else "no column of dates"
     raise UsageError(f"ask: {printable(name, 60)} has {what}: {printable(listed, 120)}; name it with --x")
-
-
-def _parse_year(date: float | str) -> float:
-    for read in (float, lambda text: float(decimal_year([text])[0])):
-        try:
-            year = read(date)
-        except ValueError:
-            continue
-        if math.isfinite(year):
-            return year
-    raise UsageError(f"expected a year or a date such as 2030-12-31, got '{printable(date, 40)}'")
 
 
 def question_title(root: Node, text: str, labels: Mapping[str, str]) -> str:

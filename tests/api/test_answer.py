@@ -392,3 +392,12 @@ def test_an_answer_made_from_another_draws_only_what_is_changed(monkeypatch):
     alone = forecast.project(later.scenario, keep=64, draws=64)
     assert later.result.headline == alone.answers["parity"].headline
     assert_bitwise(later.run["projection"]["machine"].values, alone["projection"]["machine"].values)
+
+
+def test_a_condition_that_leaves_another_metric_alone_says_which_one_is_gone():
+    mc = forecast.scenario("brain-parity")
+    answer = mc.ask(draws=128)
+    with pytest.warns(FewWorldsWarning):
+        some = answer.given(mc.machine.at(2030) >= "1e21 FLOP/s")
+    assert answer.result.default != some.result.default
+    assert "(which leaves no world under HPCG): " in some.sentence

@@ -378,3 +378,16 @@ def test_bad_input_073_load_wants_an_ordinary_file(kind: str, tmp_path: Path) ->
         path.symlink_to(tmp_path / "gone")
     with pytest.raises(ResultError, match=path.name):
         load(path)
+
+
+@pytest.mark.parametrize(
+    ("damage", "says"), [("cut", r"is cut short: \d[\d,]* of \d[\d,]* bytes"), ("turned", "damaged")]
+)
+def test_a_damaged_file_is_told_in_a_sentence_without_words_of_hdf5(tmp_path, damage, says):
+    whole = save(example(), tmp_path / "whole.nc").read_bytes()
+    middle = len(whole) // 3
+    other = whole[:middle] if damage == "cut" else whole[:200] + bytes(255 - b for b in whole[200:])
+    (tmp_path / "mine.nc").write_bytes(other)
+    with pytest.raises(ResultError, match=says) as told:
+        load(tmp_path / "mine.nc")
+    assert str(told.value).endswith("; copy it again, or make it again with --out")

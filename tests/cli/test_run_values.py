@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
+import pytest
+
 TEXT = """
 start = 2025
 until = 2050
@@ -54,3 +58,16 @@ def test_a_run_that_ends_sooner_asks_for_the_dates_that_are_left(said, scenario,
     said("run", path, "--until", "2030", "--draws", "20", "--out", str(tmp_path / "short.nc"))
     again = said("show", str(tmp_path / "short.nc"), "--json").json["result"]
     assert again["values"] == result["values"]
+
+
+def test_options_take_a_month_and_a_question_about_a_date_says_how_likely_it_is_by_one(said, scenario):
+    text = "start = 2025\nuntil = 2030\nstep = '1/12'\n[quantities.x]\np05 = 2\np95 = 6\nunit = ''\n"
+    path = scenario(f"{text}[quantities.z]\nexpression = 'x*exp(t - 2025)'\n[questions.q]\nwhen = 'z >= 9'\n")
+    out = " ".join(said("run", path, "--draws", "200", "--start", "2025-03", "--at", "2026-03,2027").out.split())
+    chances = re.search(r"(\d+) % by March 2026, (over 99|\d+) % by 2027\.", out)
+    assert chances is not None
+    assert 0 < int(chances[1]) < 100
+    later = said("run", path, "--draws", "20", "--start", "2028-03", "--until", "2029-03", "--json").json["provenance"]
+    assert later["start"] == pytest.approx(2028 + 60 / 366)
+    assert 2029 < later["until"] <= 2029 + 59 / 365
+    assert "by March 2028" in " ".join(said("run", path, "--draws", "200", "--start", "2028-03").out.split())

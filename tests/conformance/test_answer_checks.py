@@ -141,3 +141,11 @@ def test_a_lever_of_growth_moves_its_quantity(check):
 
 def test_every_rule_is_described():
     assert set(RULES) == {"pooled", "observed", "already", "nested", "falls", "levers"}
+
+
+def test_a_lever_that_is_taken_over_is_no_fault_of_a_file_in_which_it_moves_nothing(check, capsys):
+    text = "extends = 'brain-parity'\nuntil = 2040\n[quantities.brain]\nvalue = 1e12\nunit = 'FLOP/s'\n"
+    assert not check(text)
+    assert main(["scenarios", "check", "s.toml", "--draws", "64"]) == 0
+    assert "Levers of what s extends that move nothing here: " in capsys.readouterr().out
+    assert ("levers", "metric") in check(f"{text}[levers.metric]\nlabel = 'Of its own'\n")

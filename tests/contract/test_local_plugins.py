@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from forecast.contract.local_plugins import local_plugin
 from forecast.contract.registry import Registry, get_registry, import_target
 from forecast.errors import PluginError, UsageError
 
@@ -130,3 +133,16 @@ def test_it_is_checked_as_others_are(mine, monkeypatch):
     outcomes = run_checks("my-own")
     assert [o for o in outcomes if not o.ok] == []
     assert len(outcomes) > 10
+
+
+def test_a_second_thread_waits_until_the_file_is_whole(tmp_path, monkeypatch):
+    (tmp_path / "slow_file_of_mine.py").write_text("import time\ntime.sleep(0.2)\nWHOLE = True\n", encoding="utf-8")
+    monkeypatch.delitem(sys.modules, "slow_file_of_mine", raising=False)
+    plugin = local_plugin(str(tmp_path / "slow_file_of_mine.py"))
+
+    def load(wait):
+        time.sleep(wait)
+        return getattr(plugin.load(), "WHOLE", False)
+
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(load, (0, 0.1))) == [True, True]

@@ -213,8 +213,13 @@ def test_a_new_scenario_runs_as_it_is(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.chdir(tmp_path)
     text = answer("scenarios", "new", "mine")["result"]["text"]
     assert (tmp_path / "mine.toml").read_text() == text
-    assert len(text.splitlines()) == 11
+    assert len(text.splitlines()) == 13
     assert answer("run", "mine.toml", "--draws", "256")["result"]["answer"]["kind"] == "when"
+    # of what a row has reached the answer is not a date before it, whatever the shape
+    reached = text.replace("trends/pool", "trends/exponential").replace("1e20", "2e18")
+    (tmp_path / "reached.toml").write_text(reached)
+    crossing = answer("run", "reached.toml", "--draws", "256")["result"]["answer"]["crossing"]
+    assert (crossing["already"], crossing["p05"] > "2026-06-15") == (1.0, True)
     assert text in Path(__file__).parents[2].joinpath("docs/how-to/write-a-scenario.md").read_text()
     code, _, err = call("scenarios", "new", "mine")
     assert code == 2

@@ -19,7 +19,7 @@ from forecast.cli.output_files import (
     out_option,
     report_option,
 )
-from forecast.cli.reading_options import access_options, level_option
+from forecast.cli.reading_options import access_options, level_option, parse_date_option
 from forecast.errors import ForecastError, UsageError, join_lines, printable
 
 if TYPE_CHECKING:
@@ -72,8 +72,13 @@ _DRAW_OPTIONS: tuple[Callable[[Any], Any], ...] = (
         metavar="CHANGE",
         help="Change a quantity from a date on: machine.growth*0.5 since 2028.",
     ),
-    click.option("--until", type=float, metavar="YEAR", help="Last date: 2040.5. Later dates of values are left out."),
-    click.option("--start", type=float, metavar="YEAR", help="First date."),
+    click.option(
+        "--until",
+        metavar="DATE",
+        callback=parse_date_option,
+        help="Last date: 2040.5, 2040-07. Later dates of values are left out.",
+    ),
+    click.option("--start", metavar="DATE", callback=parse_date_option, help="First date."),
     click.option("--step", metavar="STEP", help="Grid: year, month, or years such as 1/12."),
     click.option("--draws", type=int, default=2048, show_default=True, metavar="N", help="Joint samples."),
     click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Equal seeds give equal bytes."),
@@ -85,7 +90,7 @@ RUN_OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "--as-of",
         metavar="DATE",
         callback=lambda ctx, param, given: None if given is None else parse_past_year(given, "--as-of"),
-        help="Use only what was known before this date: 2024-01-01.",
+        help="Use only what was known before this date: 2024-01-01; 2024-03 is its first day.",
     ),
     click.option(
         "--keep-draws",
@@ -279,22 +284,11 @@ def _print_steps(costs: Mapping[int, StepCost]) -> None:
     render.write(f"{len(rows):,} steps, {1e3 * sum(cost.seconds for cost in costs.values()):.0f} ms")
 
 
-def parse_year(text: str, option: str) -> float:
-    """Read the date of an option, or a year with decimals."""
-    from forecast.base.dates import year_of
-    from forecast.evaluation.ledger import parse_date
-
-    try:
-        return float(text)
-    except ValueError:
-        return year_of(parse_date(text, option))
-
-
 def parse_past_year(text: str, option: str) -> float:
-    """Read the date of an option as of which something was known: one that has come."""
-    from forecast.base.dates import check_has_come
+    """Read the date of an option as of which something was known: one that has come, or today."""
+    from forecast.base.dates import check_has_come, parse_year, today
 
-    return check_has_come(parse_year(text, option), option)
+    return check_has_come(parse_year(today() if text == "today" else text, option), option)
 
 
 def parse_data_option(given: Sequence[str]) -> str | dict[str, str] | None:

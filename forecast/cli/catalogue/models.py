@@ -13,7 +13,7 @@ import click
 from forecast.api.catalogue_search import record_origin
 from forecast.cli import completion, render
 from forecast.cli.catalogue.listing import catalogue, json_option, with_record
-from forecast.cli.reading_options import access_options
+from forecast.cli.reading_options import access_options, parse_date_option
 from forecast.contract.registry import Record, get_registry
 from forecast.contract.specs import (
     EstimateSpec,
@@ -249,7 +249,12 @@ def show(name: str, shape: str, as_json: bool) -> None:
 @click.argument("name", shell_complete=completion.complete_names("model"))
 @click.option("--set", "settings", multiple=True, metavar="INPUT=NUMBER", help="Fix one of its numbers.")
 @click.option(
-    "--at", type=float, default=2025.0, show_default=True, metavar="YEAR", help="When, if it changes with time."
+    "--at",
+    default="2025",
+    show_default=True,
+    metavar="DATE",
+    callback=parse_date_option,
+    help="When, if it changes with time.",
 )
 @click.option("--draws", type=int, default=1_000_000, show_default=True, metavar="N", help="How often to compute it.")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Equal seeds give equal numbers.")

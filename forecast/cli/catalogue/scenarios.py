@@ -25,6 +25,7 @@ _LEVER_DRAWS = 64
 _NEW_SCENARIO = """\
 title = "When does the fastest supercomputer reach 1e20 FLOP/s?"
 until = 2045
+step = "1/12"                      # from the first month after the last row on
 
 [quantities.speed]
 data = "datasets/supercomputers"   # or a file of yours beside this one: "mine.csv"
@@ -32,6 +33,7 @@ x = "date"
 y = "rmax_top1"
 unit = "FLOP/s"
 shape = "trends/pool"
+keeps = "frontier"                 # the rows are records, below which nothing falls; of a series: "nothing"
 [questions.goal]
 when = "speed >= 1e20 FLOP/s"
 """
@@ -131,7 +133,7 @@ def check_scenario(
             render.write(f"{len(checked)} scenarios and {len(found)} quantities hold ({', '.join(rules)}).")
 
     warned = [line for each in checked for line in each["failures"]]
-    plain = [{k: each[k] for k in ("scenario", "exempt", "breaches")} for each in checked]
+    plain = [{k: each[k] for k in ("scenario", "exempt", "breaches", "inherited_levers")} for each in checked]
     quantities = [{"quantity": name, "breaches": [b.plain for b in breaches]} for name, breaches in found]
     render.emit(
         {"rules": rules, "scenarios": plain, "quantities": quantities} if everything else {**plain[0], "rules": rules},
@@ -151,12 +153,15 @@ def _check_one(name: str, draws: int, seed: int) -> dict[str, Any]:
     loaded = Scenario.load(name)
     exempt = "published_on" in loaded.stated
     run = None if exempt else project(loaded, draws=draws, seed=seed)
-    breaches = [
-        *([] if run is None else find_breaches(run)),
-        *lever_breaches(loaded, draws=min(draws, _LEVER_DRAWS), seed=seed),
-    ]
+    raw = read_scenario(Path(name)) if name.lower().endswith(".toml") else {}
+    idle = list(lever_breaches(loaded, draws=min(draws, _LEVER_DRAWS), seed=seed))
+    # what another file offers to move is no fault of one that extends it
+    inherited = [each.question for each in idle if "extends" in raw and each.question not in raw.get("levers", {})]
+    own = [each for each in idle if each.question not in inherited]
+    breaches = [*([] if run is None else find_breaches(run)), *own]
     return {
         "scenario": loaded.name, "exempt": exempt, "breaches": [each.plain for each in breaches],
+        "inherited_levers": inherited,
         "failures": [] if run is None else run.failures, "provenance": {} if run is None else run.provenance,
     }  # fmt: skip
 
@@ -169,6 +174,9 @@ def _tell(checked: Mapping[str, Any], rules: list[str], *, quiet: bool) -> None:
         render.write(f"{name}: {text}.")
     elif not found and not quiet:
         render.write(f"{name}: holds ({', '.join(rules)}).")
+    if checked["inherited_levers"]:
+        named = ", ".join(printable(each, 60) for each in checked["inherited_levers"])
+        render.write(f"Levers of what {name} extends that move nothing here: {named}.")
     for each in found:
         prefix = f"{name}: " if quiet else ""
         render.write(f"{prefix}{each['rule']}: {printable(each['question'], 60)}: {printable(each['message'], 400)}")
@@ -178,7 +186,7 @@ def _tell(checked: Mapping[str, Any], rules: list[str], *, quiet: bool) -> None:
 @click.argument("name")
 @json_option
 def new(name: str, as_json: bool) -> None:
-    """Write NAME.toml, a scenario of eleven lines that runs as it is: change its data and its question.
+    """Write NAME.toml, a scenario of thirteen lines that runs as it is: change its data and its question.
 
     \b
     forecast scenarios new outlook

@@ -265,7 +265,9 @@ def _newest(answer: ProjectedAnswer, name: str, chosen: Mapping[str, str]) -> tu
     order = np.lexsort((values, dates))
     last = int(order[-1])
     if keeps_records(answer, name):
-        fell = values[last] < np.median(values)
+        _, at = np.unique(dates, return_inverse=True)
+        # lower is better where no row is above those before it; the newest of all devices is often no record
+        fell = bool((np.diff(np.bincount(at, values) / np.bincount(at)) <= 0).all())
         last = int(np.argmin(values) if fell else np.argmax(values))
     row = str(seen["row"].values[places[last]]) if "row" in seen else ""
     return float(values[last]), str(dates[last].astype("datetime64[D]")), row

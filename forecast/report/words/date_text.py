@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from forecast.base.dates import from_decimal_year
 from forecast.report.words.patterns import load_patterns
 
 __all__ = ["age", "as_text", "fine_interval", "fine_span", "month"]
@@ -20,14 +21,16 @@ def fine_span(first: float, last: float) -> bool:
 
 
 def month(year: float) -> tuple[int, int]:
-    """Return the year and the month, from 1, of a decimal year.
+    """Return the year and the month, from 1, of a decimal year: a twelfth of it, or the one whose first day it is.
 
     Examples
     --------
-    >>> month(2027.0), month(2027.7), month(2027.9999)
-    ((2027, 1), (2027, 9), (2027, 12))
+    >>> month(2027.0), month(2027.7), month(2027.9999), month(2027 + 59 / 365)
+    ((2027, 1), (2027, 9), (2027, 12), (2027, 3))
     """
-    whole = math.floor(year)
+    day, whole = str(from_decimal_year([year])[0]), math.floor(year)
+    if day.endswith("-01T00:00:00"):  # of which the twelfths of a year know nothing
+        return int(day[:-15]), int(day[-14:-12])
     return whole, min(int((year - whole) * 12 + 1e-6), 11) + 1
 
 

@@ -39,6 +39,9 @@ _NAMED = {
 }
 #: More minutes than this are hours.
 _MAX_MINUTES = 120
+#: A mass is counted in tonnes; one of a brain in kilograms.
+_TONNES = {"kg": 1e-3, "Mg": 1.0, "t": 1.0}
+_MASSES = ((1e6, "Mt"), (1e3, "kt"), (1.0, "t"), (1e-3, "kg"))
 #: A growth rate, as scenarios and as results spell its unit.
 _A_YEAR = ("1/year", "1/yr")
 _SEVERAL = re.compile(r"^(cent|year|token|parameter|day)s\b", re.ASCII)
@@ -182,6 +185,8 @@ def scale_of(values: Sequence[float], unit: str) -> tuple[float, str]:
     ((0.001, 'PFLOP/USD'), (1000.0, 'GW'), (1.0, 'a year'))
     >>> scale_of([1.7e6, 2.2e6], "USD"), scale_of([0.03], "USD")
     ((1000000.0, 'million USD'), (0.01, 'cents'))
+    >>> scale_of([2400.0], "kg"), scale_of([3e3], "Mg"), scale_of([1.4], "kg")
+    ((1000.0, 't'), (1000.0, 'kt'), (1.0, 'kg'))
     """
     from forecast import units
 
@@ -196,6 +201,11 @@ def scale_of(values: Sequence[float], unit: str) -> tuple[float, str]:
             prefix, factor = "", 1.0
         rest = scaled["rest"] or ""
         return factor / own, f"{prefix}{scaled['unit']}{units.label('1' + rest)[1:] if rest else ''}"
+    if unit in _TONNES:
+        sizes = sorted(abs(value) * _TONNES[unit] for value in values if math.isfinite(value))
+        size = sizes[len(sizes) // 2] if sizes else 1.0
+        factor, named = next((each for each in _MASSES if size >= each[0]), _MASSES[-1])
+        return factor / _TONNES[unit], named
     if unit in _A_YEAR:
         return 1.0, "a year"
     if unit in ("min", "minute") and any(abs(value) >= _MAX_MINUTES for value in values if math.isfinite(value)):

@@ -48,8 +48,12 @@ const amount_range = (low, high, scales, about = high) => {
 const narrow = (low, high) => Number.isFinite(high) && high - low < data.patterns.fine_years;
 const short_span = () => data.until - data.start < 3 * data.patterns.fine_years;
 const said = (year, fine, short) => {
-  const whole = Math.floor(year), month = Math.min(Math.floor((year - whole) * 12 + 1e-6), 11);
+  const whole = Math.floor(year), begin = Date.UTC(whole, 0);
   if (!fine) return String(whole);
+  // the first day of a month is of that month, of which the twelfths of a year know nothing
+  const day = new Date(begin + Math.round((year - whole) * (Date.UTC(whole + 1, 0) - begin) / 1000) * 1000);
+  const first = day.toISOString().endsWith("-01T00:00:00.000Z") && day.getUTCFullYear() === whole;
+  const month = first ? day.getUTCMonth() : Math.min(Math.floor((year - whole) * 12 + 1e-6), 11);
   return short ? `${whole}-${String(month + 1).padStart(2, "0")}` : `${data.patterns.months[month]} ${whole}`;
 };
 const capital = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
