@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.base.dates import from_decimal_year
+from forecast.base.dates import from_decimal_year, parse_year
 from forecast.base.html_text import HtmlText
 from forecast.base.lazy import xr
 from forecast.base.plot_style import COLOURS
@@ -335,7 +335,7 @@ def _goal(to: Any, x: Array, name: str, dated: bool) -> tuple[Array, NDArray[np.
         return np.zeros(0), np.zeros(0, dtype=np.intp)
     goal = np.atleast_1d(np.asarray(to))
     if goal.dtype.kind in "MUO" and dated:
-        goal, _ = _as_axis(goal, "to")
+        goal = np.array([parse_year(each, "extrapolate: to") for each in goal.ravel()])
     goal, which = np.unique(_as_numbers(goal, "to").ravel(), return_inverse=True)
     inside = goal[~(np.isfinite(goal) & (goal > x[-1]))]
     if not goal.size or inside.size:

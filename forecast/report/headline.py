@@ -113,13 +113,17 @@ class Labels:
     def number(self, name: str, *, in_words: bool = False) -> tuple[str, str]:
         """Return what an uncertain number is called, and its model and shape: ``("growth", "hpcg, pooled")``.
 
-        In words, a name without a label is written with spaces: nobody types it.
+        In words, a model without a label is called by its title, and what has none with spaces: nobody types its name.
         """
         owner, dot, parameter = name.rpartition(".")
         if not dot or name in self._labels:
             return self(name), ""
         series, _, shape = owner.rpartition("/")[2].partition("@")
-        of = ", ".join(self.spaced(each) if in_words else self(each) for each in (series, shape) if each)
+        short = re.split(r"[,:;] ", _model_title(owner.partition("@")[0]))[0] if in_words else ""
+        what = in_line(short) if short and self(series) == series else self.spaced(series) if in_words else self(series)
+        of = ", ".join([what, *([self.spaced(shape) if in_words else self(shape)] if shape else [])])
+        if parameter.startswith("weight_"):  # of a member of a mixture
+            return f"weight of {self.member(parameter.removeprefix('weight_').replace('_', '-'))}", of
         return _PARAMETERS.get(parameter, printable(parameter.replace("_", " "), 60)), of
 
     def title(self, text: str, chosen: Mapping[str, str]) -> str:
@@ -167,8 +171,9 @@ def opening_sentence(run: Projection) -> str:
 
 def _without_worlds(run: Projection, words: Labels) -> str:
     """Say which definitions the sentence would be about, had the condition left them a world."""
-    own = {} if run.opening is None else run.opening.default
-    lost = [words(first) for name, value in own.items() if (first := run.opening.values(name)[0]) != value]
+    if (opening := run.opening) is None:
+        return ""
+    lost = [words(first) for name, value in opening.default.items() if (first := opening.values(name)[0]) != value]
     return f" (which leaves no world under {' and '.join(lost)})" if lost else ""
 
 

@@ -345,7 +345,9 @@ class ScenarioReader:
 
     def date(self, given: object, key: str) -> str:
         """Return a date, a TOML date, a year, or text of a year, a month or a day, as YYYY-MM-DD."""
-        return iso_date(self.decimal_year(given, key))
+        if (year := self.decimal_year(given, key)) < 1000:
+            raise self.fail(key, f"expected a year from 1000 to 9999, got '{printable(given, 40)}'")
+        return iso_date(year)
 
     def ranking(self, record: Mapping[str, Any], key: str, choices: Mapping[str, Any]) -> RankQuestion:
         """Return a question about an order."""

@@ -299,7 +299,7 @@ def test_a_date_is_a_year_or_a_text_and_anything_else_is_told_what_one_is(scenar
     for text in ("2022", "2022.0", "2022-01-01", np.datetime64("2022-01-01"), datetime.date(2022, 1, 1)):
         assert forecast.project(scenario, draws=64, as_of=text).identical(year)
     for wrong in ("soon", "2022-13-01", "today", "", "99999-01-01"):
-        with pytest.raises(UsageError, match=r"as_of: expected a year or a date, 2024\.5 or '2024-07-01', got"):
+        with pytest.raises(UsageError, match="as_of: expected a "):
             forecast.project(scenario, draws=64, as_of=wrong)
-    with pytest.raises(UsageError, match="as_of: expected a year from 1 to 9999"):
+    with pytest.raises(UsageError, match="as_of: expected a date such as"):
         forecast.project(scenario, draws=64, as_of=[2022])

@@ -119,7 +119,7 @@ def test_bad_input_057_a_fresh_seed_is_recorded_and_repeats_the_run():
         ({"until": 9999, "step": "month", "draws": 1}, "GiB is the limit, which FORECAST_MAX_MEMORY sets: fewer steps"),
         ({"workers": 0}, "workers: expected a whole number"),
         ({"until": 10_000}, "until: expected a year from 1 to 9999"),
-        ({"until": "2030"}, "until: expected a year"),
+        ({"until": "soon"}, "until: expected a date"),
         ({"until": 0}, "until: expected a year from 1"),
         ({"start": 0}, "start: expected a year from 1"),
         ({"step": "week"}, "step: expected 'year', 'month', or years such as .*, got 'week'"),

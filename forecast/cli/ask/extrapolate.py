@@ -202,7 +202,7 @@ def _parse_places(text: str | None, *, dated: bool) -> Any:
     parts = [part.strip() for part in text.split(",")]
     if not dated:
         return [fit_arguments.parse_option_number(part, "--to") for part in parts]
-    return [f"{part}-01-01" if part.isdigit() else part for part in parts]
+    return parts
 
 
 def _plugins_used(answer: Extrapolation) -> list[Any]:

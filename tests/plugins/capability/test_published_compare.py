@@ -132,7 +132,7 @@ def test_every_outcome_has_a_day():
 
 
 def test_when_a_forecast_was_made_is_a_day():
-    with pytest.raises(ScenarioError, match="published_on: expected a date such as.*got 'last year'"):
+    with pytest.raises(ScenarioError, match="published_on: expected a date such as"):
         forecast.Scenario.from_dict(
             {"published_on": "last year", "until": 2030, "quantities": {"x": {"value": 1, "unit": ""}}}
         )
