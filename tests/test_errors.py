@@ -85,10 +85,6 @@ def test_printable_survives_what_cannot_be_written():
     assert printable(Hostile()) == "<Hostile>"
 
 
-@pytest.mark.parametrize(
-    ("typed", "meant"),
-    [("rtx-4090", "geforce-rtx-4090"), ("RTX4090", "geforce-rtx-4090"), ("rtx a 4500", "rtx-a4500"),
-     ("Brain_Parity", "brain/brain-parity"), ("brain-partiy", "brain/brain-parity")],
-)  # fmt: skip
-def test_the_nearest_name_does_not_depend_on_case_blanks_and_hyphens(typed, meant):
-    assert nearest(typed, ["rtx-a4500", "geforce-rtx-4090", "brain/brain-parity", "brain/brain-power"]) == meant
+@pytest.mark.parametrize("typed", ["rtx-4090", "RTX4090", "rtx 4090", "GeForce_RTX-4090", "geforce-rtx-4091"])
+def test_the_nearest_name_does_not_depend_on_case_blanks_and_hyphens(typed):
+    assert nearest(typed, ["rtx-a4500", "geforce-rtx-4090", "rtx-a4000", "brain/brain-parity"]) == "geforce-rtx-4090"

@@ -380,14 +380,10 @@ def test_bad_input_073_load_wants_an_ordinary_file(kind: str, tmp_path: Path) ->
         load(path)
 
 
-@pytest.mark.parametrize(
-    ("damage", "says"), [("cut", r"is cut short: \d[\d,]* of \d[\d,]* bytes"), ("turned", "damaged")]
-)
-def test_a_damaged_file_is_told_in_a_sentence_without_words_of_hdf5(tmp_path, damage, says):
-    whole = save(example(), tmp_path / "whole.nc").read_bytes()
-    middle = len(whole) // 3
-    other = whole[:middle] if damage == "cut" else whole[:200] + bytes(255 - b for b in whole[200:])
-    (tmp_path / "mine.nc").write_bytes(other)
-    with pytest.raises(ResultError, match=says) as told:
-        load(tmp_path / "mine.nc")
-    assert str(told.value).endswith("; copy it again, or make it again with --out")
+@pytest.mark.parametrize("says", [r"cut short: [\d,]+ of [\d,]+ bytes are there", "damaged"])
+def test_a_damaged_file_is_told_in_a_sentence_without_words_of_hdf5(tmp_path, says):
+    path = save(example(), tmp_path / "mine.nc")
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 3] if "cut" in says else whole[:200] + bytes(255 - b for b in whole[200:]))
+    with pytest.raises(ResultError, match=f"mine.nc: is {says}; copy it again, or make it again with --out$"):
+        load(path)

@@ -139,10 +139,6 @@ def test_a_second_thread_waits_until_the_file_is_whole(tmp_path, monkeypatch):
     (tmp_path / "slow_file_of_mine.py").write_text("import time\ntime.sleep(0.2)\nWHOLE = True\n", encoding="utf-8")
     monkeypatch.delitem(sys.modules, "slow_file_of_mine", raising=False)
     plugin = local_plugin(str(tmp_path / "slow_file_of_mine.py"))
-
-    def load(wait):
-        time.sleep(wait)
-        return getattr(plugin.load(), "WHOLE", False)
-
     with ThreadPoolExecutor(2) as pool:
-        assert list(pool.map(load, (0, 0.1))) == [True, True]
+        modules = pool.map(lambda wait: time.sleep(wait) or hasattr(plugin.load(), "WHOLE"), (0, 0.1))
+        assert list(modules) == [True, True]
