@@ -208,24 +208,6 @@ def test_headline_counts():
     assert verdict_counts_sentence([{"verdict": "failed"}]) == "1 claim: 1 failed"
 
 
-# The five parity claims. The verdicts and figures are those of the arithmetic, redone here by hand.
-@pytest.mark.parametrize(
-    ("name", "computed", "verdict"),
-    [
-        ("hpc-21-doublings", 20.7174, "rounds"),
-        ("parity-2037", 2046.5, "disagrees"),
-        ("parity-2053", 2052.8, "rounds"),
-        ("parity-2078", 2078.0, "agrees"),
-        ("hpcg-backtest", 2.4349, "ours"),
-    ],
-)
-def test_parity_claims(name, computed, verdict):
-    found = evaluate(shipped(name))
-    assert found["computed"] == pytest.approx(computed, abs=1e-4)
-    assert found["verdict"] == verdict
-    assert found["group"] == "parity"
-
-
 @pytest.mark.parametrize(
     ("name", "change", "noted"),
     [

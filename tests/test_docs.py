@@ -209,23 +209,6 @@ def test_the_build_sees_what_a_page_would_fetch(plain, text):
     assert len(plain.fetched(f"<p>before</p>{text}<p>after</p>")) == 1
 
 
-def test_the_build_allows_links_and_local_files(plain):
-    text = '<a href="https://example.org">x</a><script src="_static/x.js"></script><link rel="stylesheet" href="a.css">'
-    assert plain.fetched(text) == []
-
-
-def test_lines_of_an_answer_are_cut_visibly(plain):
-    lines = [f"line {n}" for n in range(1, 9)]
-    assert plain.picked(lines, "2-3, 8") == ["...", "line 2", "line 3", "...", "line 8"]
-    assert plain.picked(lines, "1-2") == ["line 1", "line 2", "..."]
-
-
-def test_only_prose_is_wrapped(plain):
-    row = "name  " + "x " * 80
-    assert plain.wrapped(row) == row
-    assert max(map(len, plain.wrapped("word " * 60).splitlines())) <= plain.WIDTH
-
-
 def _written(files, label):
     """Return a file of a new plugin, or one function of it with its decorators."""
     name, _, function = label.partition(" ")

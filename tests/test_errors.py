@@ -42,10 +42,6 @@ def test_printable_text_is_one_line_that_any_terminal_takes(text):
     shown.encode("utf-8")
 
 
-def test_bad_input_024_control_characters_are_shown_escaped():
-    assert printable("a\x1b[2Jb\nc\u202ed") == "a\\x1b[2Jb\\nc\\u202ed"
-
-
 def test_printable_cuts_long_text():
     assert len(printable("x" * 10_000, 50)) == 50
 

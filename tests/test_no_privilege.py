@@ -61,20 +61,6 @@ def test_the_framework_knows_no_plugin_by_name():
     assert {file: names for file, names in known.items() if names} == {}
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "import forecast_scaling",
-        "from forecast_brain.models import x",
-        "x = ['scaling', 'brain']",
-        "x = {'scaling': 1, 'trends': 2}",
-        "x = 'forecast_trends.lines.exponential:Exponential'",
-    ],
-)
-def test_the_search_for_privileges_finds_them(source):
-    assert privileges(source)
-
-
 def test_everything_loads_through_the_entry_points():
     """Declared in the project file, found by the loop, and by nothing else."""
     assert set(DECLARED.values()) == shelves()

@@ -13,11 +13,6 @@ from forecast.scenarios.scenario import _TOP_KEYS
 
 ROOT = Path(forecast.__file__).parent
 
-#: The retired words that no function, class, parameter, local or attribute of the package has either.
-RETIRED_IN_CODE = {"asked", "held"}
-
-#: Names with such a word that are the field's own.
-FIELD_TERMS = {"held_out"}
 
 #: Words that name a history instead of a thing, with what to write instead.
 RETIRED = {
@@ -103,35 +98,3 @@ def keys() -> Iterator[tuple[str, str]]:
 def test_what_was_renamed_does_not_come_back(names):
     wrong = {f"{name} ({where}): {RETIRED[word]}" for name, where in names() for word in words_of(name)}
     assert not wrong, "\n".join(sorted(wrong))
-
-
-def bound_names(tree: ast.Module) -> Iterator[str]:
-    """Walk the names that a module binds: functions, classes, parameters, locals and attributes."""
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            yield node.name
-        elif isinstance(node, ast.arg):
-            yield node.arg
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id
-        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-            yield node.attr
-        elif isinstance(node, ast.ExceptHandler) and node.name:
-            yield node.name
-        elif isinstance(node, ast.alias) and node.asname:
-            yield node.asname
-
-
-def test_names_in_code_say_what_a_thing_is():
-    found: dict[str, set[str]] = {}
-    for path in sorted(ROOT.rglob("*.py")):
-        if "templates" in path.parts:
-            continue
-        text = path.read_text(encoding="utf-8")
-        if not re.search("|".join(RETIRED_IN_CODE), text, re.IGNORECASE):
-            continue
-        names = set(bound_names(ast.parse(text)))
-        wrong = {name for name in names if words_of(name) & RETIRED_IN_CODE} - FIELD_TERMS
-        if wrong:
-            found[str(path.relative_to(ROOT))] = wrong
-    assert not found, f"name it for what it is: {found}"

@@ -205,23 +205,6 @@ def test_a_table_outside_is_read_while_it_is_allowed_and_not_afterwards(places, 
         forecast.table(path)
 
 
-@pytest.mark.parametrize(
-    "parser",
-    ["runpy:run_path", "os:system", "subprocess:run", "builtins:eval", "os.path", "csv:reader", "../x", "a.b:c"],
-)
-def test_a_descriptor_names_no_code(places, parser, described):
-    mine, _ = places
-    (mine / "evil.dat").write_text(f"open({str(mine / 'ran')!r}, 'w')\n")
-    path = described(mine, "evil.dat", parser=parser, format="data")
-    with pytest.raises(TableError) as caught:
-        forecast.table(path)
-    assert str(caught.value).startswith(
-        f"mine/datapackage.json: resources[0].parser: '{parser}': a file names 'csv' or a reader that a plugin "
-        "registered, never code"
-    )
-    assert not (mine / "ran").exists()
-
-
 def test_a_misspelt_reader_and_an_import_path_suggest_the_nearest(places, described):
     mine, _ = places
     path = described(mine, parser="gpu-trend", format="data")

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import hashlib
-import random
 
 import numpy as np
 import pytest
@@ -34,15 +33,6 @@ def test_the_numbers_of_a_stream_stay_what_they_are():
 
 def test_a_stream_always_gives_whole_blocks():
     assert Streams(0, "a", 3).draws == DRAWS_PER_BLOCK
-
-
-def test_bad_input_058_global_random_states_are_not_touched():
-    random.seed(1)
-    np.random.seed(1)
-    before = random.getstate(), np.random.get_state()[1].tolist()
-    Streams(0, "a", 0)("noise").random(1000)
-    check_seed(None)
-    assert (random.getstate(), np.random.get_state()[1].tolist()) == before
 
 
 @pytest.mark.parametrize("seed", [-1, 2**64, 2**128, "abc", "7", True, np.True_, 1.0, [1], float("nan")])

@@ -48,17 +48,6 @@ def completion() -> tuple[Cost, Cost]:
     return child("-m", "forecast", env=asked), child("-c", NUMPY)
 
 
-def small_fit() -> tuple[Cost, Cost]:
-    """One fit of twelve points with an interval, in a process of its own."""
-    program = """
-import forecast, numpy
-x = numpy.geomspace(1, 1e4, 12)
-fit = forecast.law("scaling/power").fit({"x": x, "y": 3*x**-0.5*(1 + 0.01*numpy.sin(x))}, y="y")
-fit.interval(fit.law.parameters[0], 0.9)
-"""
-    return child("-c", program), child("-c", "import numpy, scipy.optimize")
-
-
 def fit_of_a_file() -> tuple[Cost, Cost]:
     """The same from a file by the command: one fit of twelve points, its intervals and its verdict."""
     kept = tempfile.TemporaryDirectory()
@@ -116,12 +105,9 @@ BENCHMARKS = [
     Benchmark("commands/run brain-parity", PANDAS, 0.15, lambda: command("run", "brain-parity", peer=PANDAS), 1),
     Benchmark("commands/run model-capability", PANDAS, 0.1, lambda: command("run", "model-capability", peer=PANDAS), 1),
     Benchmark("commands/the page of model-capability", "the run that it is a page of", 0.3, page_with_levers, 1),
-    Benchmark("commands/run gpu-capability", PANDAS, 0.1, lambda: command("run", "gpu-capability", peer=PANDAS), 1),
     Benchmark("commands/run ftm-2023-conservative", PANDAS, 0.12,
               lambda: command("run", "ftm-2023-conservative", peer=PANDAS), 1),
-    Benchmark("commands/run ai-futures-2025", PANDAS, 0.12, lambda: command("run", "ai-futures-2025", peer=PANDAS), 1),
     Benchmark("commands/published compare", PANDAS, 0.12, lambda: command("published", "compare", peer=PANDAS), 1),
-    Benchmark("commands/one small fit, cold, with interval", "import numpy, scipy.optimize", 1.1, small_fit, 3),
     Benchmark("commands/fit of a small file", "import numpy, scipy.optimize", 1.1, fit_of_a_file, 3),
     Benchmark("commands/memory of brain-parity", "at most 220 MB", 1,
               lambda: memory_of(220, "run", "brain-parity"), 1, "MB"),

@@ -30,22 +30,6 @@ CURVES_PER_SOURCE = {
     "AP": 24, "APB": 20, "LC0": 47, "LC1": 50, "NG": 37, "PYT": 44, "PYZ": 57,
     "bird": 11, "c": 11, "cal": 9, "inet": 4, "LM": 5, "ADD4": 1,
 }  # fmt: skip
-#: How much the mean error and the mean interval score of all curves change, relatively, with a number 30 % smaller and
-#: 30 % larger: error, error, score, score. Below 0 is better.
-SENSITIVITY = {
-    "recency": (-0.007, 0.006, -0.015, 0.009),
-    "worth": (-0.007, 0.005, 0.000, 0.001),
-    "most": (-0.004, 0.000, 0.014, -0.019),
-    "carried": (-0.003, 0.006, -0.013, 0.004),
-    "pool": (-0.004, 0.004, 0.004, -0.003),
-    "last_value": (0.003, -0.002, 0.000, 0.001),
-    "drift": (0.003, 0.000, -0.003, 0.002),
-    "trust": (-0.002, 0.002, -0.001, 0.002),
-    "stretch": (0.009, 0.000, -0.004, -0.005),
-    "shrinkage": (0.001, -0.001, -0.003, 0.001),
-    "hindcasts": (0.001, 0.000, 0.000, 0.000),
-    "freedom": (0.000, 0.000, 0.036, 0.000),
-}
 #: Kinds of the curves of `extrapolation_steps`, and the two sets of the other file that hold several sources or curves.
 KINDS, SETS = ("flat", "noisy", "short", "smooth", "step"), ("IC", "LM")
 #: Settings that a left-out source is scored with are chosen from these.

@@ -215,22 +215,6 @@ def six_laws() -> tuple[Cost, Cost]:
     return cpu(lambda: compare(laws, {"x": CURVE_X, "y": CURVE}, y="y")), _by_scipy(6)
 
 
-def errors_in_x() -> tuple[Cost, Cost]:
-    """Twenty points with errors in x; their true x are unknowns of the peer."""
-    rng, x = np.random.default_rng(0), np.linspace(1, 10, 20)
-    law, noisy = forecast.Law("a + b*x**c", variables=["x"]), x + 0.05 * rng.standard_normal(20)
-    y = 1 + 2 * x**0.7 + 0.05 * rng.standard_normal(20)
-    sigma = np.full(20, 0.05)
-
-    def residuals(p: Any) -> Any:
-        return np.concatenate([(p[0] + p[1] * p[3:] ** p[2] - y) / sigma, (p[3:] - noisy) / sigma])
-
-    return (
-        cpu(lambda: law.fit({"x": noisy, "y": y}, sigma=sigma, sigma_x={"x": sigma})),
-        cpu(lambda: least_squares(residuals, [1.0, 1.0, 1.0, *noisy], x_scale="jac")),
-    )
-
-
 # --- one fit ----------------------------------------------------------------------------------------------------------
 
 X = np.geomspace(10, 1e4, 24)
@@ -283,30 +267,6 @@ def verdict() -> tuple[Cost, Cost]:
     return cpu(lambda: _anew(fit).verdict), peer
 
 
-# --- derivatives ------------------------------------------------------------------------------------------------------
-
-
-def program() -> tuple[Cost, Cost]:
-    """Value, gradient and Hessian of Chinchilla for 256 parameter sets on 240 points, and the same by hand."""
-    rng = np.random.default_rng(0)
-    n, d = 10 ** rng.uniform(8, 10, 240), 10 ** rng.uniform(9, 11, 240)
-    centre = {"E": 1.8, "A": 480.0, "alpha": 0.35, "B": 2000.0, "beta": 0.37}
-    p = {name: v * (1 + 0.01 * rng.standard_normal((256, 1))) for name, v in centre.items()}
-    log_n, log_d = np.log(n), np.log(d)
-    ours = forecast.Law("E + A*N**-alpha + B*D**-beta", variables=["N", "D"]).program()
-
-    def hand() -> Any:
-        a, b = np.exp(-p["alpha"] * log_n), np.exp(-p["beta"] * log_d)
-        left, right = p["A"] * a, p["B"] * b
-        gradient = [1.0, a, -log_n * left, b, -log_d * right]
-        return p["E"] + left + right, gradient, [-log_n * a, log_n**2 * left, -log_d * b, log_d**2 * right]
-
-    return (
-        cpu(lambda: [ours.evaluate({**p, "N": n, "D": d}, 2) for _ in range(10)]),
-        cpu(lambda: [hand() for _ in range(10)]),
-    )
-
-
 def extrapolation() -> tuple[Cost, Cost]:
     """A curve carried on by the pool of laws, with an interval; theirs is one law by curve_fit, a hundred times."""
     return (
@@ -329,8 +289,6 @@ BENCHMARKS = [
     Benchmark("fits/broken-power, 30 points", "24 starts of scipy least_squares", 12, lambda: hard_law("broken-power")),
     Benchmark("fits/m4, 30 points", "a broken power by scipy: 24 starts", 12, lambda: hard_law("m4")),
     Benchmark("fits/compare six laws, 30 points", "a broken power by scipy: 144 starts", 6, six_laws, 3),
-    Benchmark("fits/errors in x, 20 points", "scipy least_squares over the true x", 0.25, errors_in_x),
     Benchmark("fits/verdict on a break that is not there", "120 fits by scipy curve_fit", 0.015, verdict, 2),
-    Benchmark("fits/value, gradient and Hessian", "the same by hand in numpy", 0.4, program),
     Benchmark("fits/extrapolation of a curve", "100 fits by scipy curve_fit", 0.5, extrapolation, 3),
 ]

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 import forecast
-from forecast.base.budgets import check_time, resource_limits
 from forecast.projection.engine import project
 from forecast.projection.paths.run_cache import RunCache
 from forecast.streams import Streams
@@ -204,42 +203,10 @@ def expressions(few: int, many: int) -> tuple[Cost, Cost]:
     return chained(many), lambda: many / few * one()
 
 
-def correlated() -> tuple[Cost, Cost]:
-    """Three hundred names that move together, in 500 draws."""
-    names = [f"x{i}" for i in range(300)]
-    matrix = (0.3 * np.ones((300, 300)) + 0.7 * np.eye(300)).tolist()
-    record = {
-        "start": 2025, "until": 2030,
-        "quantities": {name: {"p05": 1, "p95": 4, "unit": "FLOP"} for name in names},
-        "correlations": [{"of": names, "matrix": matrix}],
-    }  # fmt: skip
-    scores = np.random.default_rng(0).standard_normal((300, 512))
-    return cpu(lambda: forecast.project(record, draws=500)), cpu(
-        lambda: [np.exp(np.linalg.cholesky(np.array(matrix)) @ scores) for _ in range(100)]
-    )
-
-
 def sweep() -> tuple[Cost, Cost]:
     """Three hundred values of a budget, each a run of its own."""
     values = np.linspace(300, 3000, 300).tolist()
     return cpu(lambda: forecast.project("gpu-choice", sweep={"budget": values})), cpu(draw_and_rank(2048, 76, 80))
-
-
-def variants() -> tuple[Cost, Cost]:
-    """Scenarios with another number or another choice each time, as a sweep asks them."""
-    turns: list[Callable[[int], Any]] = [
-        lambda n: forecast.project("scaling-ends", with_={"wanted": 5.0 + n}, draws=2000),
-        lambda n: forecast.project("gpu-limit", with_={"smallest": 0.4 + 0.01 * n}, draws=2000),
-        lambda n: forecast.project("gpu-choice", with_={"budget": 500.0 + n, "memory": 12}, draws=2000),
-    ]
-    turn = iter(range(10**9))
-
-    def asked() -> None:
-        n = next(turn)
-        for each in turns:
-            each(n)
-
-    return cpu(asked), cpu(draw_and_rank(2048, 76, 9))
 
 
 def redraw() -> tuple[Cost, Cost]:
@@ -297,14 +264,6 @@ def read() -> tuple[Cost, Cost]:
     return cpu(ours), cpu(lambda: [pd.read_csv(file) for file in files])
 
 
-def attributed() -> tuple[Cost, Cost]:
-    """A million draws of an estimate of the brain, with the shares of its uncertain numbers."""
-    from forecast.sensitivity.first_and_total import sobol_indices
-
-    sobol_indices("brain/dettmers-2015", draws=10_000)
-    return cpu(lambda: sobol_indices("brain/dettmers-2015", draws=1_000_000)), cpu(draw_and_rank(1_000_000, 9))
-
-
 # --- shapes -----------------------------------------------------------------------------------------------------------
 
 
@@ -324,33 +283,6 @@ def shape(name: str, months: int) -> tuple[Cost, Cost]:
     return cpu(lambda: made.fit(t, y).sample(years, Streams(0, "b", 0))), cpu(draw_and_rank(1024, 31, 10))
 
 
-# --- the rest ---------------------------------------------------------------------------------------------------------
-
-
-def quantised() -> tuple[Cost, Cost]:
-    from forecast_emergence.quantisation.hidden import hidden_states
-    from forecast_emergence.quantisation.primitives import decompose
-
-    x = hidden_states(6.7e9, tokens=2048, width=2048)
-
-    def plain() -> Any:
-        scale = 127 / np.abs(x).max(axis=1, keepdims=True)
-        return np.rint(x * scale).astype(np.int8)
-
-    return cpu(lambda: decompose(x)), cpu(plain)
-
-
-def budgeted() -> tuple[Cost, Cost]:
-    """A look at the time that is left, which inner loops take."""
-
-    def ours() -> None:
-        with resource_limits(seconds=100):
-            for _ in range(20_000):
-                check_time("work", 1, 2, "things")
-
-    return cpu(ours), cpu(lambda: [np.float64(1.0) + 1.0 for _ in range(20_000)])
-
-
 BLOCKS = "numpy: 10 of 1,024 x 31 drawn, ranked"
 BENCHMARKS = [
     Benchmark("worlds/1e6 worlds, 60 years, 5 quantities", "numpy on whole arrays", 3.4, million, 1),
@@ -364,16 +296,11 @@ BENCHMARKS = [
     Benchmark("worlds/stepped, 20,000 worlds x 528", "Runge-Kutta by hand in numpy", 0.67, stepped, 3),
     Benchmark("worlds/3,000 steps of a stock against 1,000", "three times 1,000", 0.9, lambda: steps(1000, 3000), 2),
     Benchmark("worlds/300 expressions against 100", "three times 100", 0.9, lambda: expressions(100, 300), 3),
-    Benchmark("worlds/300 correlated names", "100 Cholesky factors of 300 x 300", 0.6, correlated, 2),
     Benchmark("worlds/a sweep of 300 values", "numpy: 80 of 2,048 x 76 drawn, ranked", 0.1, sweep, 1),
-    Benchmark("worlds/variants of three scenarios", "numpy: 9 of 2,048 x 76 drawn, ranked", 0.05, variants, 2),
     Benchmark("worlds/six changes on the page of explore", "numpy: 9 of 2,048 x 76 drawn, ranked", 0.05, redraw, 2),
     Benchmark("worlds/a change of model-capability, explored", "the whole of it drawn", 2, explored, 3),
     Benchmark("worlds/the tables of model-capability", "pandas.read_csv of their files", 0.15, read, 3),
-    Benchmark("worlds/1e6 draws of an estimate, attributed", "numpy: 1e6 x 9 drawn, ranked", 1, attributed, 2),
     Benchmark("worlds/random walk, 600 months", BLOCKS, 0.1, lambda: shape("random-walk", 600), 2),
     Benchmark("worlds/damped trend, 120 months", BLOCKS, 0.1, lambda: shape("damped-trend", 120), 2),
     Benchmark("worlds/local linear, 120 months", BLOCKS, 0.1, lambda: shape("local-linear", 120), 2),
-    Benchmark("worlds/quantising 2,048 x 2,048, decomposed", "numpy: rows to 8 bits", 0.2, quantised, 3),
-    Benchmark("worlds/20,000 looks at the time left", "20,000 additions of a numpy number", 0.2, budgeted),
 ]

@@ -59,18 +59,6 @@ def test_money_times_what_it_buys_is_compute(said):
     assert found["answer"]["crossing"] == alike["answer"]["crossing"]
 
 
-@pytest.mark.slow
-def test_a_quantity_of_a_scenario_is_what_it_is_at_home(said):
-    found = result_of(said, "brain-parity.machine", "--at", "2030")
-    home = forecast.scenario("brain-parity")
-    value = forecast.ask(value=home.machine, dates=[2030], draws=128)
-    mine = {tuple(sorted(row["choices"].values())): row["dates"][0]["p50"] for row in found["values"]}
-    theirs = {
-        tuple(sorted(row["choices"].values())): row["dates"][0]["p50"] for row in value.to_dict()["result"]["values"]
-    }
-    assert mine == pytest.approx(theirs, rel=1e-9)
-
-
 def test_a_column_of_a_file_goes_along_its_dates(said, users):
     found = result_of(said, f"{users}:users", "--at", "2026")
     assert found["today"] == [

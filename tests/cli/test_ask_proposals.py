@@ -51,19 +51,6 @@ def check_runs(said, line: str) -> None:
     assert out.code == 0, (line, out.err)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "line",
-    [
-        "forecast ask 'scaling-ends.run_wanted >= scaling-ends.allowed'",
-        "forecast ask scaling-ends.power --at 2040",
-        "forecast ask gpu-per-dollar-fp16-consumer",  # a shape beside its own has too few records
-    ],
-)
-def test_lines_that_once_failed_run(said, line):
-    check_runs(said, line)
-
-
 def test_a_model_that_needs_other_quantities_is_shown(said):
     lines = [line for line in propose_questions("layers affected by size") if "layers-affected" in line]
     assert lines == ["forecast models show layers-affected"]

@@ -54,12 +54,6 @@ def test_a_file_is_cut_into_series(capsys, data):
     assert one["series"] == ["costs"]
 
 
-def test_workers_change_nothing(capsys, data):
-    words = (data, *FILE, "--by", "tech", *FEW, "--json")
-    one, two = (run(capsys, *words, "--workers", n).json["result"] for n in ("1", "2"))
-    assert one == two
-
-
 def test_a_scenario_is_tested_by_its_series(capsys):
     result = run(capsys, "brain-parity", *FEW, "--json").json["result"]
     assert set(result["series"]) >= {"hardware/hpcg", "hardware/linpack"}

@@ -161,14 +161,6 @@ def test_provenance_names_versions_plugins_and_the_command_but_no_machine(demo, 
     assert set(found) == {"versions", "plugins", "command"}
 
 
-def test_the_same_command_gives_the_same_bytes(demo, capsys):
-    outputs = []
-    for _ in range(2):
-        assert main(["plugins", "list", "--json"]) == 0
-        outputs.append(capsys.readouterr().out)
-    assert outputs[0] == outputs[1]
-
-
 def test_a_law_shows_formula_units_parameters_and_published_fits(demo, capsys):
     law = answer(capsys, "laws", "show", "line")["result"]
     assert law["name"] == "demo/line"
@@ -266,14 +258,6 @@ def test_a_shape_that_cannot_be_shown_is_one_line(capsys, words, says):
     assert says in captured.err
 
 
-def test_a_staircase_shows_every_feature_and_its_source(capsys):
-    found = answer(capsys, "models", "show", "hardware/gpu-best@staircase")["result"]["options"]
-    assert [row["name"] for row in found] == [
-        f"features.{name}" for name in ("16-bit", "tensor-cores", "8-bit", "4-bit", "below-4-bit")]  # fmt: skip
-    assert all(row["source"] and row["date"] and row["gain"] for row in found)
-    assert found[0]["gain"] == {"p05": 1.5, "p95": 2.5}
-
-
 def test_tables_show_fields_units_licences_sources_and_rows(demo, capsys):
     table = answer(capsys, "tables", "show", "demo/t")["result"]
     assert [(f["name"], f["unit"]) for f in table["fields"]] == [("date", ""), ("v", "FLOP/s"), ("source", "")]
@@ -306,31 +290,12 @@ def test_a_list_is_no_wider_than_its_own_titles_need(capsys, noun):
         assert all(row["expression"] in line for row, line in zip(rows, lines[2:], strict=True))
 
 
-def test_a_table_with_a_broken_descriptor_is_one_line(demo, capsys):
-    (demo.folder / "t" / "datapackage.json").write_text("{")
-    assert main(["tables", "show", "demo/t"]) == 1
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.startswith("forecast: error: t/datapackage.json")
-    assert captured.err.count("\n") == 1
-
-
 def test_scenarios_show_choices_quantities_and_questions(demo, capsys):
     scenario = answer(capsys, "scenarios", "show", "demo/s")["result"]
     assert scenario["choices"] == [{"name": "metric", "options": ["a", "b"]}]
     assert scenario["quantities"] == [{"name": "x", "from": {"model": "demo/{metric}"}}]
     assert scenario["questions"] == [{"name": "parity", "when": "x >= 1"}]
     assert scenario["until"] == 2100
-
-
-@pytest.mark.parametrize("content", [b"= 1", b"\xff\xfe", b"choices = 3", b"a = " + b"[" * 10_000])
-def test_a_scenario_that_cannot_be_read_is_one_line(demo, capsys, content):
-    (demo.folder / "s.toml").write_bytes(content)
-    assert main(["scenarios", "show", "demo/s"]) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.startswith("forecast: error: s.toml: ")
-    assert captured.err.count("\n") == 1
 
 
 @pytest.mark.parametrize("noun", NOUNS)

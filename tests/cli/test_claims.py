@@ -4,7 +4,7 @@ import pytest
 
 from forecast import claim_verdicts as claims
 from forecast.contract.registry import get_registry
-from toolkit import command, json_of, spawn
+from toolkit import command, json_of
 
 run = command("claims")
 
@@ -125,13 +125,6 @@ def test_one_dated_forecast_and_the_rest_of_the_claims(capsys):
     assert "--forecasts: is about all of them" in said.refused()
     none = run(capsys, "--group", "parity", "--forecasts", "--json").json["result"]
     assert none == {"headline": "No dated forecast has an outcome that counts.", "kinds": [], "claims": []}
-
-
-@pytest.mark.slow
-def test_the_record_of_others_in_a_process_of_its_own():
-    done = spawn("claims", "--forecasts")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "dated forecasts whose outcome is known came true" in done.stdout.splitlines()[0]
 
 
 # --- several claims of one statement ----------------------------------------------------------------------------------

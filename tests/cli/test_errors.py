@@ -104,16 +104,6 @@ def test_a_fault_of_ours_is_one_line_too(capsys, fake_plugins, monkeypatch):
     assert "unexpected ValueError: surprise in two lines; please report this" in captured.err
 
 
-@pytest.mark.parametrize("words", [["laws", "list"], ["laws", "show", "evil"], ["plugins", "show", "ansi"]])
-def test_bad_input_024_escapes_in_names_and_titles_are_shown_escaped(fake_plugins, capsys, words):
-    fake_plugins.add("ansi", ESCAPES)
-    assert main(words) == 0
-    printed = capsys.readouterr().out
-    assert "\x1b" not in printed
-    assert all(line.isprintable() for line in printed.splitlines())
-    assert "red \\x1b[31m\\nnew" in printed
-
-
 def test_bad_input_068_a_plugin_that_prints_does_not_spoil_json(fake_plugins, command_line):
     import json
 

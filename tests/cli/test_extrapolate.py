@@ -96,21 +96,6 @@ def test_rows_can_be_chosen(capsys, curve):
     assert err == ""
 
 
-@pytest.mark.slow
-def test_dates_become_a_shape_of_trends(capsys, series):
-    done = run(capsys, series, "--x", "date", "--y", "flops", "--to", "2030", "--json")
-    assert done.code == 0, done.err
-    result = done.json["result"]
-    assert result["points"][0]["date"] == "2030-01-01"
-    assert result["pooled"][0]["name"].startswith("trends/")
-    # a straight line reaches 1e9, and the pool expects growth to slow: the line lies about its 95 % quantile
-    assert result["points"][0]["lower"] < result["points"][0]["median"] < 1e9
-    assert 0.5e9 < result["points"][0]["upper"] < 2e9
-    done = run(capsys, series, "--x", "date", "--y", "flops", "--threshold", "1e9")
-    assert done.code == 0, done.err
-    assert done.out.startswith("flops reaches 1e+09 in 20")
-
-
 REFUSED = {
     "few": (
         ("--x", "steps", "--y", "loss", "--to", "2e6", "--where", "steps < 2000"),

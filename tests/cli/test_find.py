@@ -145,14 +145,6 @@ def test_a_file_that_cannot_be_read_hides_only_what_stands_in_it(demo, capsys):
     assert names(capsys, "quagga") == []
 
 
-def test_hostile_text_is_shown_escaped(fake_plugins, capsys):
-    source = "from forecast import LawSpec, hookimpl\n@hookimpl\ndef forecast_laws():\n"
-    source += "    yield LawSpec(name='evil', title='\\x1b[31mred\\r\\n', variables={'x': ''}, target='a:b', "
-    fake_plugins.add("demo", source + "example={'k': 1}, reference='okapi')\n")
-    main(["find", "okapi"])
-    assert not set(capsys.readouterr().out) & {"\x1b", "\r"}
-
-
 def test_a_list_is_narrowed_by_dimension_plugin_and_kind(capsys):
     every = found(capsys, "models", "list")
     narrow = found(capsys, "models", "list", "--unit", "FLOP/s", "--plugin", "hardware", "--kind", "trend")

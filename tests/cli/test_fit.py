@@ -108,14 +108,6 @@ def test_a_parameter_that_the_verdict_does_not_identify_is_not_called_identified
     assert rows["R_D"]["upper"] > 50 * rows["R_D"]["lower"]
 
 
-@pytest.mark.slow
-def test_a_fit_by_a_protocol_is_drawn_with_the_points_that_it_saw(capsys, reference_data, tmp_path):
-    runs = reference_data / "scaling" / "datablations" / "datablations_182_outliers_removed.csv"
-    words = ("--data", str(runs), "--protocol", "muennighoff2023", "--plot", str(tmp_path / "fit.svg"))
-    assert run(capsys, "scaling/data-constrained", *words)[0] == 0
-    assert "observed" in (tmp_path / "fit.svg").read_text()
-
-
 def test_out_and_plot(capsys, data, tmp_path):
     code, _, _ = run(capsys, LAW, "--data", data, "--out", "fit.nc", "--plot", "fit.svg")
     assert code == 0
@@ -147,15 +139,6 @@ def test_a_figure_of_groups_stands_at_the_largest_of_them(said, data, here):
     assert "at kind = dense" in drawn
     assert drawn.count("moved along the law") == 1
     assert set(forecast.load("fit.nc").values) == {"E_dense", "E_moe", "beta", "c"}
-
-
-def test_parquet(capsys, tmp_path, monkeypatch):
-    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
-    import pandas as pd
-
-    monkeypatch.chdir(tmp_path)
-    pd.DataFrame({"x": X, "y": Y}).to_parquet("runs.parquet")
-    assert answer(capsys, LAW, "--data", "runs.parquet")[0] == 0
 
 
 def test_bad_input_051_not_converged_is_seen_in_every_format(capsys, data, monkeypatch, tmp_path):

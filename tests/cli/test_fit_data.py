@@ -58,19 +58,6 @@ def test_bad_input_025_a_row_with_a_missing_cell_is_left_out_and_said(with_cell,
     assert f"row 5 of 40 has no '{column}'" in with_cell(column, cell, *words, "--missing", "error").refusal
 
 
-def test_bad_input_025_dropping_is_asked_for_and_says_how_many(with_cell):
-    found = with_cell("y", "", "--where", "y > 0", "--json")
-    assert found.code == 0
-    assert found.json["result"]["points"] == 39
-    assert found.json["warnings"] == ["--where keeps 39 of 40 rows"]
-
-
-@pytest.mark.parametrize("column", ["x", "y"])
-@pytest.mark.parametrize("cell", ["1e400", "-1e400"])
-def test_bad_input_026_an_infinite_cell_is_named(with_cell, column, cell):
-    assert f"runs.csv:6:{column}: '{cell}'" in with_cell(column, cell).refusal
-
-
 def test_bad_input_026_what_overflows_in_a_formula_is_named(with_cell):
     line = with_cell("x", "1e308", "--let", "x = x*10").refusal
     assert "variable 'x' is missing or infinite in row 5 of 40" in line
@@ -110,17 +97,7 @@ def test_bad_input_028_a_y_that_is_constant_but_for_noise_has_an_exponent_that_m
     assert row["identified"] is False or row["lower"] == 0
 
 
-# --- the same data otherwise ------------------------------------------------------------------------------------------
-
-
 # --- what is written --------------------------------------------------------------------------------------------------
-
-
-def test_bad_input_061_what_cannot_be_said_is_null(fit):
-    found = fit([1, 2], [1, 3], "--json")
-    assert found.parameters["a"]["stderr"] is None
-    assert found.json["result"]["covariance"] is None
-    assert found.json["result"]["no_covariance"]
 
 
 def test_bad_input_087_an_answer_records_the_versions_it_was_made_with(fit):
@@ -182,15 +159,6 @@ def test_bad_input_007_a_pickle_is_no_table_whatever_its_name(said, here, name):
     (here / name).write_bytes(pickle.dumps(Payload()))
     assert name in said("fit", *LINE, "--data", f"./{name}").refusal
     assert not (here / "marker").exists()
-
-
-def test_a_likelihood_of_counts_says_that_it_was_handed_none(fit):
-    found = fit(X, Y, "--objective", "poisson", "--json")
-    assert found.code == 0
-    says = "objective 'poisson' expects counts, and 40 of 40 values of y are no whole numbers"
-    assert sum(says in line for line in found.json["warnings"]) == 1
-    assert says in fit(X, Y, "--objective", "poisson").err
-    assert "expects counts" not in fit(X, np.round(100 * Y), "--objective", "poisson").err
 
 
 def test_a_missing_cell_is_refused_by_every_verb_that_is_told_to(said, here):

@@ -87,23 +87,12 @@ def test_groups_and_parameters_of_their_own(fitted, table):
     assert levels == pytest.approx([2, 3, 4, 5], rel=0.1)
 
 
-def test_groups_alone_make_errors_of_whole_groups(fitted):
-    plain, grouped = fitted(), fitted("--groups", "family")
-    assert by_name(grouped)["beta"]["value"] == pytest.approx(by_name(plain)["beta"]["value"], rel=1e-9)
-    assert by_name(grouped)["beta"]["stderr"] > 1.2 * by_name(plain)["beta"]["stderr"]
-
-
 @pytest.mark.parametrize("resample", ["pairs", "residuals", "wild", "cluster"])
 def test_kinds_of_bootstrap(fitted, table, resample):
     words = ("--groups", "family") if resample == "cluster" else ()
     keywords = {"groups": "family"} if resample == "cluster" else {}
     found = fitted("--bootstrap", "40", "--resample", resample, *words)
     same(found, forecast.law(POWER).fit(table, let={"x": "size"}, bootstrap=40, resample=resample, **keywords))
-
-
-def test_workers_change_no_bit(fitted):
-    words = ("--bootstrap", "300", "--seed", "3")
-    assert fitted(*words, "--workers", "2") == fitted(*words)
 
 
 def test_many_fits_are_listed(fitted, table):
@@ -179,31 +168,6 @@ def test_let_reaches_the_columns_of_a_protocol(
     assert found.json["warnings"][0].startswith(f"--select keeps {points} of ")
 
 
-@pytest.mark.parametrize(
-    ("protocol", "points", "slope", "lets"),
-    [
-        ("ruan2024", 44, 1.044, ("--y", "score")),
-        ("ruan2024", 44, 1.044, ("--let", "word_unscrambling_2_exact_match = score")),
-        ("ruan2024-persian-qa", 40, 0.570, ("--let", "parsinlu_qa_2_acc = persian")),
-    ],
-)
-def test_let_reaches_what_a_protocol_explains(said, here, reference_data, protocol, points, slope, lets):
-    tables = []
-    for part in ("base_llm_benchmark_eval", "base_llm_emergent_capability_eval"):
-        with (reference_data / "scaling" / "obsscaling" / f"{part}.csv").open(encoding="utf-8") as lines:
-            tables.append({row["Model"]: row for row in csv.DictReader(lines)})
-    models = [{**tables[0][m], **tables[1][m]} for m in tables[1] if m in tables[0]]
-    names = {"FLOPs (1E21)": "work", "word_unscrambling_2_exact_match": "score", "parsinlu_qa_2_acc": "persian"}
-    csv_format.write_csv(
-        here / "mine.csv", {new: [float(m[old] or "nan") for m in models] for old, new in names.items()}
-    )
-    words = ("--protocol", protocol, "--select", "--let", "FLOPs (1E21) = work", *lets)
-    found = said("fit", "scaling/observational", "--data", "mine.csv", *words, "--json")
-    assert found.code == 0, found.err
-    assert found.json["result"]["points"] == points
-    assert round(found.parameters["beta"]["value"], 3) == slope
-
-
 def test_a_protocol_whose_columns_are_not_there_names_the_nearest(said, here):
     csv_format.write_csv(here / "mine.csv", {"Model Sise": [1e8] * 9, "Training FLOP": [1e19] * 9, "loss": [3.0] * 9})
     line = said("fit", "scaling/chinchilla", "--data", "mine.csv", "--protocol", "besiroglu2024", "--select").refusal
@@ -256,11 +220,3 @@ def test_a_bar_with_a_rate_on_a_terminal_and_nothing_else(data, here, fake_plugi
     assert json.loads(out)["result"] == json.loads(quiet)["result"]
     assert "\x1b" not in out
     assert "refitting" not in out
-
-
-@pytest.mark.slow
-def test_a_quick_fit_shows_no_bar(data, here, fake_plugins, monkeypatch):
-    words = ["fit", "scaling/saturating-power", "--data", data]
-    out, err = with_stderr(here, fake_plugins.env, words, terminal=True)
-    assert err == ""
-    assert out.startswith("scaling/saturating-power on 40 points: ")

@@ -35,7 +35,6 @@ def call(said, here, runs):
 
 
 LETS = ("--let", "N = params_b*1e9", "--let", "D = tokens", "--y", "val_loss")
-SQUARES = ("--objective", "least_squares_log")
 NAMED = {"let": {"N": "params_b*1e9", "D": "tokens"}, "y": "val_loss"}
 
 
@@ -63,48 +62,3 @@ def test_fit_then_predict_then_allocate(call, runs, tmp_path):
     assert stated["N"] == pytest.approx(float(published.allocate(compute=1e25)["N"]), rel=1e-12)
     assert stated["interval"] is None
     assert "states no uncertainty" in stated["no_interval"]
-
-
-@pytest.mark.slow
-def test_groups_with_errors_in_x_through_the_file(call, runs):
-    words = (
-        "--groups",
-        "family",
-        "--varying",
-        "E",
-        "--sigma",
-        "0.01 + 0*val_loss",
-        "--sigma-x",
-        "N = 0.02*params_b*1e9",
-    )
-    found = call("fit", LAW, "--data", "runs.csv", *LETS, *words, *SQUARES, "--out", "both.nc")
-    values = {row["name"]: row["value"] for row in found["parameters"]}
-    assert set(values) == {"E_books", "E_web", "A", "alpha", "B", "beta"}
-    assert values["E_web"] - values["E_books"] == pytest.approx(0.3, abs=0.02)
-    points = call("predict", "both.nc", "N=1e9", "D=1e11", "family=books,web")["points"]
-    assert points[1]["median"] - points[0]["median"] == pytest.approx(0.3, abs=0.02)
-
-
-@pytest.mark.slow
-def test_compare_prefers_the_law_that_made_the_runs(call):
-    found = call("compare", LAW, "E + A*N**-alpha", "--variables", "N", "--data", "runs.csv", *LETS)
-    assert found["best"]["aicc"] == LAW
-    assert found["laws"][0]["law"] == LAW
-
-
-def test_wrong_use_is_one_line_and_nothing_on_stdout(said, runs, here):
-    csv_format.write_csv(here / "runs.csv", {name: column.tolist() for name, column in runs.items()})
-    for words, says in [
-        (("fit", LAW, "--data", "runs.csv", *LETS, "--varying", "E"), "groups"),
-        (("fit", LAW, "--data", "runs.csv", *LETS, "--groups", "famly"), "did you mean 'family'"),
-        (
-            ("fit", LAW, "--data", "runs.csv", *LETS, *SQUARES, "--sigma-x", "N = 1e300"),
-            "give them in the unit of the variable",
-        ),
-        (("fit", LAW, "--data", "runs.csv", *LETS, "--level", "0.9999999999999999"), "at least 1e-12 from both"),
-        (("fit", LAW, "--data", "runs.csv", *LETS, "--resample", "cluster", "--bootstrap", "9"), "groups"),
-        (("compare", LAW, "--data", "nowhere.csv"), "nowhere.csv"),
-        (("predict", "fit.nc", "N=1"), "fit.nc"),
-        (("allocate", f"{LAW}@besirglu2024", "--compute", "1e25"), "did you mean 'besiroglu2024'"),
-    ]:
-        assert says in said(*words, "--json").refusal, words

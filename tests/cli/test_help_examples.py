@@ -14,6 +14,7 @@ import pytest
 import forecast
 from forecast import save
 from forecast.cli import cli
+from forecast.conformance import answer_checks
 from forecast.evaluation import ledger
 from forecast.tables import csv_format
 from forecast.tables.remote import trust_on_first_use
@@ -166,6 +167,8 @@ def check(said, monkeypatch, example):
             upstream(patch)
             for earlier in ((), ("--update",)) if "@" in example or "--update" in words else ():
                 assert said("tables", "fetch", "epoch-models", *earlier).code == 0
+        if "--all" in words:  # the levers of each scenario are moved where its plugin is held to the contract
+            patch.setattr(answer_checks, "lever_breaches", lambda *_, **__: ())
         done = said(*words)
     assert done.code == (2 if example == IN_WORDS else example == OFFLINE), f"exit {done.code}: {done.err}"
     assert example != OFFLINE or ("nobody answers here" in done.out and "epoch-models" in done.out)

@@ -2,8 +2,6 @@
 
 import pytest
 
-from forecast.errors import FormulaError
-from forecast.laws import Law
 from forecast.tables import csv_format
 
 HOSTILE = [
@@ -61,13 +59,6 @@ def test_bad_input_001_002_075_hostile_text_is_wrong_usage(said, runs, place, te
     assert [p.name for p in runs.iterdir()] == ["runs.csv"]
 
 
-@pytest.mark.parametrize("text", [*HOSTILE, *MORE], ids=lambda t: t[:20])
-def test_bad_input_001_002_075_a_law_of_hostile_text_is_a_formula_error(here, text):
-    with pytest.raises(FormulaError, match="formula"):
-        Law(text, variables=["x"])
-    assert list(here.iterdir()) == []
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -81,39 +72,6 @@ def test_bad_input_009_010_yaml_runs_nothing_and_is_refused(said, here, words, t
     (here / "c.yaml").write_text(text)
     assert said(*words, "c.yaml").refusal
     assert [p.name for p in here.iterdir()] == ["c.yaml"]
-
-
-@pytest.mark.parametrize(
-    ("law", "says"),
-    [("2*x", "no parameter"), ("x**2", "no parameter"), ("a + b", "'x' is not in 'a + b'")],
-)
-def test_bad_input_077_a_law_without_parameters_or_variables_is_refused(said, runs, law, says):
-    found = said("fit", law, "--variables", "x", "--data", "runs.csv")
-    assert found.code == 2
-    assert says in found.refusal
-
-
-def test_bad_input_077_parameters_that_appear_only_as_a_product_are_flagged(said, runs):
-    found = said("fit", "a*b/x + c", "--variables", "x", "--data", "runs.csv", "--y", "y + 0.001*sin(x*7)", "--json")
-    assert "not identified: a, b" in found.json["result"]["verdict"]
-    assert {n: row["identified"] for n, row in found.parameters.items()} == {"a": False, "b": False, "c": True}
-    assert found.parameters["a"]["lower"] is None
-
-
-def test_bad_input_077_a_parameter_that_is_not_in_the_formula_is_refused(said, runs):
-    found = said("fit", "a/x", "--variables", "x", "--data", "runs.csv", "--start", "a=1,b=2")
-    assert found.code == 2
-    assert "unknown parameter 'b'; known: a" in found.refusal or "unknown parameter 'b'" in found.refusal
-
-
-@pytest.mark.parametrize(
-    ("law", "hint"),
-    [("a*x^b", "write **"), ("2x*a", "explicit *"), ("a·x", "write * for a product"), ("10% * a*x", "write 0.1 for")],
-)
-def test_bad_input_078_a_hint_for_other_spellings(said, runs, law, hint):
-    found = said("fit", law, "--variables", "x", "--data", "runs.csv")
-    assert found.code == 2
-    assert hint in found.refusal
 
 
 @pytest.mark.filterwarnings("error")

@@ -98,16 +98,3 @@ def test_many_fits_are_small_multiples_of_one_style(said, runs, monkeypatch):
     (failed,) = [axes for axes in figure.axes if not axes.axison]
     assert failed.get_title(loc="left") == "size = 99"
     assert failed.texts[0].get_text().startswith("not")
-
-
-@pytest.mark.slow
-def test_of_very_many_fits_the_first_are_drawn(said, here):
-    x = np.arange(1.0, 7.0)
-    columns = {"x": np.tile(x, 30), "y": np.tile(2 * x, 30) + np.tile([0, 0.1], 90), "who": np.repeat(np.arange(30), 6)}
-    csv_format.write_csv("many.csv", columns)
-    words = ("fit", "a*x", "--variables", "x", "--data", "many.csv", "--by", "who", "--plot", "a.svg")
-    assert said(*words).code == 0
-    text = Path("a.svg").read_text()
-    assert "a*x over who: the first 24 of 30" in text
-    assert "who = 23" in text
-    assert "who = 24" not in text

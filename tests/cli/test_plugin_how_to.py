@@ -73,16 +73,6 @@ def test_the_how_to_works_as_written_where_the_environment_has_no_pip(here):
     assert [shlex.split(install)[1:], f".venv/bin/{check}"] == [shlex.split(COMMANDS[1])[1:], COMMANDS[2]]
 
 
-@pytest.mark.slow
-def test_what_plugins_new_says_to_type_works_where_it_was_typed_activated(here):
-    printed = typed("forecast plugins new demo", here, activated=True)
-    install, check = (line.strip() for line in printed.splitlines()[-2:])
-    assert shlex.split(install)[1:5] == ["-m", "pip", "--python", ".venv"]
-    typed(install, here, activated=True)
-    assert "meets its contract" in typed(check, here, activated=True)
-    assert not list((here / ".venv").glob("lib/python3*/site-packages/pip"))
-
-
 def sites(here: Path) -> list[str]:
     return [str(path) for path in (here / ".venv").glob("lib/python3*/site-packages")]
 

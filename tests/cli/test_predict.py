@@ -49,28 +49,6 @@ def test_json_is_the_prediction(capsys, fit):
     assert "lognormal" in found["result"]["mean_by"]
 
 
-def test_published_parameters_say_why_they_have_no_interval(capsys):
-    code, out, _ = run(capsys, PUBLISHED, "N=7e10", "D=1.4e12", "--json")
-    result = json.loads(out)["result"]
-    assert code == 0
-    assert result["points"][0]["median"] == pytest.approx(1.9734, abs=1e-4)
-    assert "states no uncertainty" in result["no_interval"]
-    _, out, _ = run(capsys, PUBLISHED, "N=7e10", "D=1.4e12")
-    assert "no interval: the source states no uncertainty" in out.splitlines()[0]
-
-
-def test_bad_input_046_far_outside_is_flagged(capsys, fit):
-    code, out, err = run(capsys, "fit.nc", "x=1e10")
-    assert code == 0
-    assert "6.0 decades outside its data" in err
-    assert "6.00 decades beyond the data" in out
-    _, near, _ = run(capsys, "fit.nc", "x=1e5", "--json")
-    _, far, _ = run(capsys, "fit.nc", "x=1e10", "--json")
-    rows = [json.loads(text)["result"]["points"][0] for text in (near, far)]
-    assert rows[1]["upper"] / rows[1]["lower"] > rows[0]["upper"] / rows[0]["lower"]
-    assert "6.0 decades outside its data" in " ".join(json.loads(far)["warnings"])
-
-
 def test_bad_input_047_points_that_cannot_be_computed(capsys, fit):
     code, out, _ = run(capsys, "fit.nc", "x=100,0,-1,nan", "--json")
     found = json_of(out)
@@ -82,12 +60,6 @@ def test_bad_input_047_points_that_cannot_be_computed(capsys, fit):
     assert "cannot be computed at x = -1" in out.splitlines()[0]
     assert "decades beyond" not in out  # nothing was predicted
     assert "cannot be computed at x = nan" in run(capsys, "fit.nc", "x=nan")[1].splitlines()[0]
-
-
-def test_where_the_bands_come_from_is_said(capsys, fit):
-    assert "standard errors of the parameters" in run(capsys, "fit.nc", "x=100")[1]
-    found = json.loads(run(capsys, "fit.nc", "x=100", "--json")[1])
-    assert found["result"]["bands"] == "standard errors of the parameters"
 
 
 def test_bad_input_022_text_is_guarded_and_numbers_are_not(capsys, fit, tmp_path):
@@ -131,25 +103,6 @@ def test_bad_input_022_text_is_guarded_and_numbers_are_not(capsys, fit, tmp_path
 )
 def test_bad_input_079_wrong_usage_is_one_line(capsys, fit, words, says):
     assert says in run(capsys, *words).refusal
-
-
-def test_groups_are_named_by_their_labels(capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    n, family = np.geomspace(1e6, 1e10, 40), np.where(np.arange(40) % 2, "llama", "gpt-2")
-    y = (np.where(family == "llama", 1.5, 2.1) + 400 * n**-0.34) * (1 + 0.01 * np.cos(17 * np.arange(40)))
-    law = forecast.Law("E + A*N**-a", variables=["N"], positive=["E", "A", "a"])
-    law.fit({"N": n, "y": y, "family": family}, groups="family", varying=("E",)).save("fit.nc")
-    code, out, _ = run(capsys, "fit.nc", "N=1e9", "family=llama,gpt-2", "--json")
-    points = json_of(out)["result"]["points"]
-    assert code == 0
-    assert [p["family"] for p in points] == ["llama", "gpt-2"]
-    assert points[1]["median"] - points[0]["median"] == pytest.approx(0.6, abs=0.1)
-    csv_format.write_csv(tmp_path / "planned.csv", {"N": [1e9, 1e9], "family": ["llama", "gpt-2"]})
-    assert run(capsys, "fit.nc", "--data", "planned.csv", "--out", "out.csv")[0] == 0
-    assert "llama" in (tmp_path / "out.csv").read_text()
-    code, _, err = run(capsys, "fit.nc", "N=1e9", "family=lama")
-    assert code == 2
-    assert "did you mean 'llama'" in err
 
 
 def test_bad_input_047_a_point_without_a_value_says_why(capsys, fit):

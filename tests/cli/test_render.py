@@ -1,14 +1,11 @@
 from __future__ import annotations
 
 import io
-import math
 
-import click
 import pytest
 from hypothesis import given, strategies as st
 
 from forecast.cli import render
-from toolkit import json_of
 
 
 def test_a_table_is_aligned_with_numbers_to_the_right(capsys):
@@ -62,11 +59,6 @@ def test_a_record_is_wrapped_below_its_value(capsys, monkeypatch):
     assert [line[:6] for line in lines[1:]] == ["note  ", "      "]
 
 
-def test_an_empty_table_is_its_header(capsys):
-    render.write_table(["a", "b"], [])
-    assert capsys.readouterr().out == "a  b\n-  -\n"
-
-
 @given(st.lists(st.lists(st.text(max_size=30), min_size=2, max_size=2), max_size=5))
 def test_a_table_is_one_line_a_row_whatever_is_in_it(rows):
     out = io.StringIO()
@@ -75,18 +67,6 @@ def test_a_table_is_one_line_a_row_whatever_is_in_it(rows):
         render.write_table(["a", "b"], rows)
     assert len(out.getvalue().split("\n")) == len(rows) + 3
     assert all(line.isprintable() for line in out.getvalue().split("\n"))
-
-
-def test_json_is_rfc_8259_in_ascii(capsys):
-    program = click.Context(click.Group(), info_name="python -m forecast")
-    with click.Context(click.Command("demo"), parent=program, info_name="demo"):
-        render.emit({"x": math.nan, "y": [math.inf], "t": "é\ud800"}, json=True, warnings=["w"])
-    printed = capsys.readouterr().out
-    assert printed.isascii()
-    found = json_of(printed)
-    assert list(found) == ["command", "result", "warnings", "provenance"]
-    assert found["result"] == {"x": None, "y": [None], "t": "é\ud800"}
-    assert (found["command"], found["warnings"]) == ("demo", ["w"])
 
 
 def test_text_goes_to_stdout_and_warnings_to_stderr(capsys):
@@ -113,12 +93,6 @@ def test_the_headline_is_bold_only_on_a_terminal_that_wants_it(monkeypatch, envi
     assert "It never happens." in out.getvalue()
 
 
-def test_progress_shows_nothing_off_a_terminal(capsys):
-    with render.progress_bar("drawing") as report:
-        report(1, 2)
-    assert capsys.readouterr() == ("", "")
-
-
 @pytest.mark.parametrize("patience", [0.0, 1000.0])
 def test_progress_on_a_terminal_waits_a_second(monkeypatch, patience):
     err = io.StringIO()
@@ -130,15 +104,3 @@ def test_progress_on_a_terminal_waits_a_second(monkeypatch, patience):
         report(1, 2)
         report(2, 2)
     assert ("drawing" in err.getvalue()) == (patience == 0.0)
-
-
-def test_provenance_cuts_absolute_paths(monkeypatch):
-    import click
-
-    typed = ["run", "/home/me/s.toml", "--out=/tmp/f.nc", "--set", "a=/"]
-    with click.Context(click.Command("x"), obj={"argv": typed}):
-        assert render.provenance(seed=3) == {
-            **render.provenance(),
-            "command": ["forecast", "run", "s.toml", "--out=f.nc", "--set", "a=/"],
-            "seed": 3,
-        }

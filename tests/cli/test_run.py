@@ -181,26 +181,6 @@ def test_set_in_all_its_forms(said):
 
 
 @pytest.mark.slow
-def test_one_combination_has_a_plain_sentence(said):
-    words = [w for s in ("metric=hpcg", "trend=exponential", "brain=1.075e21") for w in ("--set", s)]
-    code, out, _ = said("run", "brain-parity", "--until", "2150", *words)
-    assert code == 0
-    said_so = (
-        r"The fastest supercomputer matches a brain by 20\d\d in the median forecast "
-        r"\(HPCG; 90 %: 20\d\d to .*brain = 1.075e21"
-    )
-    assert re.match(said_so, " ".join(out.split()))
-
-
-def test_fewer_draws_on_the_command_line_too(said):
-    few, many = (
-        said("run", "brain-parity", "--until", "2030", "--json", "--draws", n).json["provenance"] for n in ("7", "9")
-    )
-    assert (few["draws"], many["draws"]) == (7, 9)
-    assert few["scenario_hash"] == many["scenario_hash"]
-
-
-@pytest.mark.slow
 def test_bad_input_068_stdout_is_data_with_many_workers_too(here, tmp_path):
     words = ("brain-parity", "--until", "2030", "--draws", "20000", "--workers", "8", "--json")
     done = copied("run", *words, cwd=tmp_path)
@@ -222,20 +202,6 @@ PLACES = {
 
 
 @pytest.mark.slow
-def test_bad_input_085_086_a_zone_and_a_home_change_no_byte(tmp_path):
-    found = []
-    for name, env in (("plain", {}), ("far", {"TZ": "Pacific/Kiritimati", "HOME": "/nonexistent"})):
-        folder = tmp_path / name
-        folder.mkdir()
-        words = ["brain-parity", *QUICK, "--set", "metric=hpcg", "--set", "trend=exponential", "--json"]
-        done = copied("run", *words, "--out", "a.nc", "--plot", "a.svg", env=env, cwd=folder)
-        assert (done.returncode, done.stderr) == (0, ""), name
-        found.append([done.stdout, (folder / "a.nc").read_bytes(), (folder / "a.svg").read_bytes()])
-    for kind, one, first in zip(("json", "netcdf", "svg"), *found, strict=True):
-        assert one == first, kind
-
-
-@pytest.mark.slow
 def test_bad_input_085_086_the_same_seed_gives_the_same_bytes_everywhere(tmp_path):
     found = {}
     for place, (env, python) in PLACES.items():
@@ -251,13 +217,3 @@ def test_bad_input_085_086_the_same_seed_gives_the_same_bytes_everywhere(tmp_pat
     text = b"".join(found["plain"])
     assert str(tmp_path).encode() not in text
     assert sys.prefix.encode() not in text
-
-
-@pytest.mark.slow
-def test_a_long_horizon_shows_about_a_dozen_steps(said):
-    words = ["brain-parity", "--draws", "40", "--set", "metric=hpcg", "--set", "trend=exponential"]
-    words += ["--set", "estimate=kurzweil-2005", "--until"]
-    for until, years in (("2037", range(2027, 2038)), ("2127", range(2027, 2128, 10))):
-        _, out, _ = said("run", *words, until, "--quantity", "machine")
-        table = out.split("machine [")[1].split("\n\n")[0].splitlines()[3:]
-        assert [int(line.split()[-6]) for line in table] == list(years)

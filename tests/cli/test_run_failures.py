@@ -88,11 +88,6 @@ def test_bad_input_063_066_068_a_failing_model_leaves_the_others_their_answer(ba
     assert out.count("failed") >= 2
 
 
-def test_bad_input_066_where_nothing_is_left_it_fails_loudly(bad, said):
-    err = said("run", bad("exits"), "--json").refused(1)
-    assert "model 'bad/exits': sample: SystemExit: 0" in err
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "code"), [pytest.param("SIGINT", 130, marks=pytest.mark.slow), ("SIGTERM", 143)])
 def test_bad_input_080_a_signal_ends_it_and_leaves_nothing_half_done(bad, fake_plugins, tmp_path, name, code):

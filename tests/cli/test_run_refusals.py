@@ -94,34 +94,11 @@ def test_a_scenario_is_not_overwritten_by_its_own_result(said, scenario):
     assert Path("mine.toml").read_text() == text
 
 
-SCENARIOS = {
-    "unknown key": 'titel = "a"\n',
-    "key twice": "until = 1\nuntil = 2\n",
-    "cycle": '[quantities.a]\nexpression = "b"\n[quantities.b]\nexpression = "a"\n',
-    "unit mismatch": '[quantities.a]\nvalue = 1\nunit = "FLOP"\n[quantities.b]\nvalue = 1\nunit = "USD"\n'
-    '[questions.q]\nwhen = "a >= b"\n',
-    "not UTF-8": b"title = '\xff'",
-    "empty": "",
-    "large": b"#" * ((1 << 20) + 1),
-}
-
-
-@pytest.mark.parametrize("case", SCENARIOS)
-def test_bad_input_082_a_wrong_scenario_is_one_line_that_names_the_file(said, scenario, case):
-    assert "mine.toml" in said("run", scenario(SCENARIOS[case])).refused()
-
-
 def test_a_folder_and_a_pipe_are_no_scenarios(said, here):
     Path("folder.toml").mkdir()
     assert "is a folder" in said("run", "folder.toml").refused()
     os.mkfifo("pipe.toml")
     assert "pipe" in said("run", "pipe.toml").refused()
-
-
-def test_debug_shows_the_traceback(said):
-    found = said("run", "brain-party", "--debug")
-    assert found.code == 2
-    assert "Traceback" in found.err
 
 
 # --- hostile text -----------------------------------------------------------------------------------------------------

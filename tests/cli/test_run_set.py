@@ -52,26 +52,3 @@ def test_a_driver_is_set(ran, text, says):
     key = text.partition("=")[0].replace("machine.growth", GROWTH)
     fixed = ".." not in text and "{" not in text
     assert fixed == (key not in [row["name"] for row in answer["drivers"][0]["drivers"]])
-
-
-def test_another_model_is_swapped(ran):
-    done = ran("--swap", "machine=hardware/linpack@random-walk")
-    assert (done.code, done.err) == (0, "")
-    assert (
-        "machine = hardware/linpack@random-walk, which moves the chance of not by 2060 from "
-        in done.json["result"]["headline"]
-    )
-
-
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (("--set", "machine=hardware/linpack@random-walk"), "--swap machine=hardware/linpack@random-walk"),
-        (("--set", "brain=1e17..1e13"), "set brain: expected a range that rises, such as 1e13..1e17"),
-        (("--set", f"{GROWTH}h=0.2"), f"did you mean '{GROWTH}'"),
-        (("--set", "machine.growth=0.2 USD"), f"set {GROWTH}: "),
-        (("--set", "machine.growth=fast"), f"set {GROWTH}: expected a finite number, got 'fast'"),
-    ],
-)
-def test_what_cannot_be_is_refused_in_a_line(ran, words, says):
-    assert says in ran(*words).refused()

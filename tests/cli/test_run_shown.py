@@ -81,15 +81,6 @@ def test_what_is_shown_must_be_quantities(said, path, shown, says):
     assert says in said("run", str(path), "--draws", "50").refused()
 
 
-@pytest.mark.slow
-def test_the_section_shows_the_main_table_at_the_last_year_and_no_helper(said):
-    code, out, _ = said("run", "gpu-capability", "--draws", "200", "--show", "quantities")
-    assert code == 0
-    assert "Median and 90 % interval in 2040" in out
-    assert "PFLOP/s" in out
-    assert len(out.splitlines()) <= 24
-
-
 PARITY = ["run", "brain-parity", "--draws", "200", "--what-if", "machine.growth*0.5 since 2028"]
 
 

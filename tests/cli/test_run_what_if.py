@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 TEXT = """
 start = 2025
 until = 2050
@@ -30,22 +28,3 @@ def test_a_what_if_is_in_the_sentence_and_in_json(said, scenario):
     )
     # ln(10)/0.2 = 11.5 years, and half of four years is lost
     assert (soon[:7], late[:7]) == ("2036-07", "2038-07")
-
-
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("machine*0.5 since 2028", "--what-if: expected NAME.growth*FACTOR since DATE, or NAME = VALUE since DATE"),
-        ("machin.growth*0.5 since 2028", "unknown quantity 'machin'; did you mean 'machine'"),
-        ("machine = 2 USD since 2028", "units"),
-        ("machine.growth*0.5 since 2028 until 2027", "changes[1].until: expected a date after 2028, got 2027"),
-    ],
-)
-def test_a_wrong_what_if_is_one_line(said, scenario, text, says):
-    assert says in said("run", scenario(TEXT), "--what-if", text).refused()
-
-
-def test_a_what_if_that_moves_nothing_is_refused_with_what_could_be_changed(said, scenario):
-    path = scenario(TEXT.replace("[questions.q]", '[quantities.cost]\nexpression = "2*machine"\n[questions.q]'))
-    for words in (("--what-if", "cost.growth*0 since 2028"), ("--set", "cost=3")):
-        assert "no answer depends on it; what is asked depends on machine" in said("run", path, *words).refused()

@@ -12,7 +12,7 @@ import pytest
 
 import forecast
 from forecast.tables import csv_format
-from toolkit import json_of, sample, saturating, spawn
+from toolkit import json_of, sample, saturating
 
 SCENARIO = """
 title = "a size"
@@ -100,15 +100,6 @@ def test_what_is_shown_is_what_was_printed(said, there, name):
 )
 def test_a_projection_is_narrowed_as_when_it_is_run(said, there, words):
     assert said("show", "projection.nc", *words).out == said(*MADE["projection.nc"], *words).out
-
-
-@pytest.mark.slow
-def test_a_process_of_its_own_shows_and_exports(there):
-    done = spawn("show", "projection.nc", "--csv", "a.csv", "--plot", "a.svg", "--json")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert json_of(done.stdout)["result"]["questions"][0]["name"] == "ten"
-    assert (there / "a.svg").read_text().startswith("<?xml")
-    assert (there / "a.csv").read_text().startswith("kind,name,of,unit,speed,date,p05,")
 
 
 @pytest.mark.parametrize(

@@ -156,37 +156,6 @@ def test_wrong_use(capsys, words, says):
     assert says in answer(capsys, "datasets/supercomputers", "datasets/supercomputers", *words, "--json").refused()
 
 
-def test_mixed_bases_make_no_trend(capsys):
-    name = "datasets/interconnects"
-    words = ("--trend", "trends/exponential", "--x", "date", "--y", "bandwidth", "--where", "family is pcie")
-    code, out, err = answer(capsys, name, name, *words)
-    assert code == 1
-    assert "column 'bandwidth' mixes basis data and signalling" in err
-    assert "no trend of bandwidth could be compared" in out.splitlines()[0]
-
-
-def test_a_wrong_figure_is_no_running_maximum(capsys, former):
-    """The slip of ten makes the record fall, and the frontier says so instead of bending the trend."""
-    code, out, err = answer(capsys, str(former), "datasets/supercomputers", *TREND, "--frontier")
-    assert code == 1
-    assert "trend of before: " in err
-    assert "110200" in out
-
-
-def test_an_unknown_table_suggests_the_nearest(capsys):
-    line = answer(capsys, "datasets/supercomputer", "datasets/supercomputers").refused()
-    assert "did you mean 'datasets/supercomputers'?" in line
-
-
-@pytest.mark.parametrize(("count", "says"), [(1, "1 row added"), (2, "2 rows added"), (31, "31 rows added")])
-def test_rows_are_counted_in_words(capsys, tmp_path, count, says):
-    (tmp_path / "a.csv").write_text("x,y\n-1,0\n", encoding="utf-8")
-    lines = "".join(f"{i},{i}\n" for i in range(-1, count))
-    (tmp_path / "b.csv").write_text("x,y\n" + lines, encoding="utf-8")
-    _, out, _ = answer(capsys, str(tmp_path / "a.csv"), str(tmp_path / "b.csv"), "--key", "x")
-    assert out.startswith(f"{says}, 0 removed")
-
-
 CURVE = "year,cost,dram_cumulative,ok\n" + "".join(
     f"{1990 + i},{100 * 1.4 ** (-0.5 * i):.8g},{10 * 1.4**i:.8g},{str(i % 2 == 0).lower()}\n" for i in range(12)
 )
@@ -233,9 +202,3 @@ def test_a_trend_since_a_date_and_with_options(capsys, curve):
 def test_wrong_options_of_a_trend(capsys, curve, words, says):
     asked = ("--trend", "trends/experience", "--x", "year", "--y", "cost")
     assert says in answer(capsys, curve, curve, "--key", "cost", *asked, *words).refused()
-
-
-def test_options_without_a_trend(capsys, curve):
-    code, _, err = answer(capsys, curve, curve, "--since", "2000", "--option", "a=1")
-    assert code == 2
-    assert "--since, --option: about a trend" in err

@@ -388,16 +388,6 @@ def test_an_edition_that_a_table_holds_is_compared_as_an_edition(site, said, her
     assert untouched.rows == (4 if kind == "wide" else 7)
 
 
-def test_the_other_edition_stays_under_its_own_name(site, said, here):
-    edition, _ = holding(here, "named")
-    (here / "other.toml").write_text(
-        COST.replace('data = "demo/costs"\n', 'data = "./named"\nwhere = { edition = "2025" }\n'), encoding="utf-8"
-    )
-    done = said("tables", "refresh", "--edition", edition, "--scenario", "other.toml", *QUICK, "--json")
-    (row,) = done.json["result"]["scenarios"]
-    assert (len(row["rests_on"]), [answer["moved"] for answer in row["answers"]]) == (1, [False])
-
-
 @pytest.mark.parametrize(
     ("text", "says"),
     [

@@ -4,12 +4,9 @@ import pytest
 
 import forecast
 from forecast.cli import render
-from forecast.contract.registry import get_registry
 from forecast.report import brief as briefs, screen
 from toolkit import command, every
 
-#: Dates, numbers and rankings.
-FOUR = ("brain/brain-parity", "capability/metr-2025", "hardware/gpu-choice", "hardware/gpu-cluster")
 SAMPLE = (20, 21, 24, 28, 33, 39, 40, 41, 44, 47, 50, 53, 57, 60, 66, 72, 80, 100, 120, 160, 200, 300, 400)
 
 run = command("run")
@@ -44,17 +41,6 @@ def in_brief(name):
 def test_an_answer_has_its_sentence_and_its_table_at_every_width(capsys, monkeypatch):
     with every() as case:
         assert_laid_out(in_brief("brain-parity"), SAMPLE, capsys, monkeypatch, case, "brain-parity")
-
-
-@pytest.mark.xslow
-def test_four_answers_at_many_widths_and_the_others_at_some(capsys, monkeypatch):
-    names = get_registry().names("scenario")
-    assert set(FOUR) <= set(names)
-    with every() as case:
-        for name in names:
-            widths = range(20, 401, 5) if name in FOUR else (20, 40, 60, 80, 120, 200, 400)
-            with case(name):
-                assert_laid_out(in_brief(name), widths, capsys, monkeypatch, case, name)
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,6 @@ import forecast
 from forecast.conformance.door_checks import door_breaches
 from forecast.contract.registry import get_registry
 from tests.toolkit import command
-from toolkit import sample
 
 RUN = get_registry().find("quantity", "run-power").spec
 
@@ -39,8 +38,3 @@ def test_a_conjunction_is_never_likelier_than_its_part():
 def test_the_command_takes_a_scenario_or_all(capsys):
     assert command("scenarios", "check")(capsys).code == 2
     assert command("scenarios", "check")(capsys, "brain-parity", "--all").code == 2
-
-
-@pytest.mark.parametrize("name", sample(get_registry().names("quantity"), 0, 5))
-def test_every_quantity_has_one_forecast_whichever_door(name):
-    assert door_breaches(get_registry().find("quantity", name).spec, draws=128) == []

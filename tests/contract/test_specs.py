@@ -4,7 +4,6 @@ import dataclasses
 
 import pytest
 
-from forecast.contract import published, specs
 from forecast.contract.specs import (
     ClaimSpec,
     EstimateSpec,
@@ -148,14 +147,6 @@ def test_messages_about_hostile_names_stay_printable():
         LawSpec(**{**LAW, "name": "\x1b[2J\n" * 1000})
     assert str(caught.value).isprintable()
     assert len(str(caught.value)) < 300
-
-
-def test_all_is_sorted_and_complete():
-    homes = (specs.__name__, published.__name__, specs.Input.__module__)
-    ours = {n for n, v in vars(specs).items() if isinstance(v, type) and v.__module__ in homes}
-    public = {n for n in ours if not n.startswith("_")}
-    assert specs.__all__ == sorted(specs.__all__)
-    assert public == set(specs.__all__)
 
 
 def test_bad_input_050_bounds_of_a_record_are_low_and_high():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import shutil
 import warnings
 from pathlib import Path
 
@@ -15,10 +14,10 @@ import pytest
 import forecast
 import forecast_datasets
 from forecast.contract.registry import get_registry
-from forecast.errors import DataError, DownloadError, QualifierError
+from forecast.errors import DownloadError, QualifierError
 from forecast.tables import file_hash, to_columns
 from forecast.tables.series import common_qualifiers
-from forecast_datasets import adapters, epoch, readers
+from forecast_datasets import adapters, epoch
 
 SHELF = Path(forecast_datasets.__file__).parent
 #: The first line of ml_hardware.csv as of 2026-03.
@@ -264,14 +263,3 @@ def test_a_row_without_a_name_is_no_device(tmp_path):
     file = tmp_path / "ml_hardware.csv"
     file.write_text(f"{HEADER}\n{row(Manufacturer='x')}{H100}{H100}", encoding="utf-8")
     assert adapters.epoch_hardware(file)["device"] == ["H100", "H100 (2)"]
-
-
-def test_prices_are_read_by_the_same_rules_as_the_others(tmp_path):
-    other = tmp_path / "wrong.csv"
-    other.write_text("a,b\n1,2\n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"wrong\.csv: column 'Hardware model' is missing"):
-        adapters.epoch_prices(other)
-    assert set(readers.__all__).isdisjoint(epoch.__all__)
-    shutil.copy(other, tmp_path / "copy.pkl")
-    with pytest.raises(DataError, match=r"copy\.pkl is a pickle"):
-        adapters.epoch_prices(tmp_path / "copy.pkl")

@@ -7,9 +7,8 @@ import pytest
 
 import forecast
 from benchmarks import curves as scored
-from benchmarks.curves import CURVES_PER_SOURCE, SENSITIVITY
+from benchmarks.curves import CURVES_PER_SOURCE
 from forecast.evaluation.curve_record import RECORD
-from forecast.fit.pool.curve_constants import TUNING
 
 
 @pytest.fixture(scope="module")
@@ -71,14 +70,3 @@ def test_the_record_is_of_each_source_with_what_the_others_choose(curves):
     assert left_out[of["all kinds"], 0].mean() <= 1.04 * inside[of["all kinds"], 0].mean()
     assert 0.85 <= left_out[of["all kinds"], 1].mean() <= 0.95
     assert left_out[of["all kinds"], 2].mean() <= 0.625
-
-
-@pytest.mark.xslow
-def test_what_a_changed_number_does_to_the_scores_is_written_beside_it(curves):
-    with scored.pools_kept():
-        changed = scored.sensitivity(curves, list(SENSITIVITY)[::8])
-        base = scored.scores(curves).mean(axis=0)
-    assert list(SENSITIVITY) == list(vars(TUNING))
-    for name, pair in changed.items():
-        relative = [float(mean[column] / base[column] - 1) for column in (0, 2) for mean in pair]
-        assert SENSITIVITY[name] == pytest.approx(relative, abs=0.002)

@@ -46,11 +46,6 @@ def test_what_several_processes_add_is_all_there(tmp_path):
     check_all_there(tmp_path / "one.jsonl", 6, 5)
 
 
-@pytest.mark.xslow
-def test_what_sixteen_processes_add_is_all_there(tmp_path):
-    check_all_there(tmp_path / "one.jsonl", 16, 20)
-
-
 def test_six_commands_at_once(tmp_path):
     (tmp_path / "mine.toml").write_text(
         'start = 2026\nuntil = 2030\n[quantities.x]\nnormal = [1, 2]\nunit = ""\n'
@@ -107,11 +102,6 @@ def kill_writers(path, times):
 
 def test_a_killed_writer_leaves_a_whole_ledger(tmp_path):
     kill_writers(tmp_path / "one.jsonl", 3)
-
-
-@pytest.mark.xslow
-def test_writers_killed_a_hundred_times_leave_a_whole_ledger(tmp_path):
-    kill_writers(tmp_path / "one.jsonl", 100)
 
 
 @pytest.mark.parametrize("number", ["ENOLCK", "EOPNOTSUPP"])

@@ -75,11 +75,3 @@ def test_eight_exponentials_where_four_are_seen():
     y = sum(a * np.exp(-b * x) for a, b in ((5, 0.1), (3, 0.5), (2, 2), (1, 6)))
     law = forecast.Law("+".join(f"a{i}*exp(-b{i}*x)" for i in range(8)), variables=["x"])
     assert law.fit({"x": x, "y": y + 0.01 * rng.standard_normal(200)}).objective < 0.0178
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(2))
-def test_a_break_that_is_not_there_is_not_identified(seed):
-    law, x = forecast.law("scaling/broken-power"), np.geomspace(1, 1e4, 60)
-    y = (1 + 3 * x**-0.3) * np.exp(0.02 * np.random.default_rng(seed).standard_normal(60))
-    assert "not identified" in law.fit({"x": x, law.output: y}, objective="least_squares_log").verdict

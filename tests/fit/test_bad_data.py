@@ -9,7 +9,7 @@ import pytest
 import xarray as xr
 
 import forecast
-from forecast.errors import DataError, EmptyDataError, FitError, UnitError, UsageError
+from forecast.errors import DataError, FitError, UnitError, UsageError
 
 POWER = forecast.law("scaling/power")
 LINE = forecast.Law("a + b*x", variables=["x"])
@@ -97,13 +97,6 @@ def test_bad_input_040_041_a_wrong_length_is_named(option, given):
 def test_bad_input_041_weights_of_nothing(weights):
     with pytest.raises(DataError, match="weights: expected numbers of at least 0, not all of them 0"):
         POWER.fit({"x": X, "y": Y}, weights=weights)
-
-
-@pytest.mark.parametrize("text", ["", "x,y\n", "\n\n"])
-def test_bad_input_030_empty_files_are_the_same_kind_of_error(tmp_path, text):
-    (tmp_path / "none.csv").write_text(text)
-    with pytest.raises(EmptyDataError, match=r"none\.csv"):
-        POWER.fit(tmp_path / "none.csv")
 
 
 # --- units ------------------------------------------------------------------------------------------------------------
@@ -262,43 +255,3 @@ def test_bad_input_044_what_is_given_beside_the_data_is_matched_by_label(keyword
             POWER.fit(frame, **{keyword: strange})
     with pytest.raises(DataError, match=f"{keyword} has row labels that the data do not have"):
         POWER.fit({"x": X, "y": Y}, **{keyword: pd.Series(extra, labels)})
-
-
-#: Laws whose parameters take up any unit: which of them do not move, and what the prefactor's unit is.
-FREE = {
-    "power": (forecast.law("scaling/power"), "c", "beta"),
-    "saturating": (forecast.law("scaling/saturating-power"), "c", "beta"),
-    "text": (forecast.Law("E + A*x**-a", variables=["x"]), "a", "A"),
-    "positive": (forecast.Law("E + A*x**-a", variables=["x"], positive=["E", "A", "a"]), "a", "A"),
-}
-
-
-@pytest.mark.parametrize("objective", ["least_squares", "least_squares_log", "huber_log"])
-@pytest.mark.parametrize("name", FREE)
-def test_bad_input_034_units_far_from_one_change_the_prefactor_and_nothing_else(name, objective):
-    law, exponent, factor = FREE[name]
-    x = np.geomspace(10, 1e6, 40)
-    y = (1.7 * (name != "power") + 8 * x**-0.35) * np.exp(0.02 * np.random.default_rng(0).standard_normal(40))
-    (variable,) = law.variables
-    one = law.fit({variable: x, law.output: y}, objective=objective)
-    for sx, sy in ((1e-30, 1e12), (1e30, 1e-12), (1e30, 1.0), (1e-30, 1.0), (1.0, 1e12), (1.0, 1e-12)):
-        two = law.fit({variable: x * sx, law.output: y * sy}, objective=objective)
-        assert one.converged
-        assert two.converged, (sx, sy)
-        power = one.values[exponent]
-        assert two.values[exponent] == pytest.approx(power, rel=1e-6)
-        assert two.values[factor] == pytest.approx(one.values[factor] * sy * sx**power, rel=1e-4)
-        assert two.interval(exponent, method="wald") == pytest.approx(one.interval(exponent, method="wald"), rel=1e-5)
-
-
-@pytest.mark.parametrize("objective", ["least_squares", "huber_log"])
-def test_bad_input_034_chinchilla_in_units_far_from_one(objective):
-    law = forecast.law("scaling/chinchilla")
-    n, d = (a.ravel()[::2] for a in np.meshgrid(np.geomspace(1e7, 1e10, 12), np.geomspace(1e9, 1e12, 12)))
-    y = (1.69 + 406.4 * n**-0.34 + 410.7 * d**-0.28) * np.exp(0.005 * np.random.default_rng(0).standard_normal(n.size))
-    one = law.fit({"N": n, "D": d, "loss": y}, objective=objective)
-    for sx, sy in ((1e-30, 1e12), (1e30, 1e-12)):
-        two = law.fit({"N": n * sx, "D": d * sx, "loss": y * sy}, objective=objective)
-        assert two.converged
-        for name in ("alpha", "beta"):
-            assert two.values[name] == pytest.approx(one.values[name], rel=1e-6)

@@ -20,24 +20,6 @@ def curves(rows=12, seed=0):
     )
 
 
-@pytest.mark.parametrize("objective", ["least_squares", "least_squares_log", "huber_log", "gaussian_log"])
-def test_each_curve_is_the_fit_of_its_points(objective):
-    data = curves()
-    fits = LAW.fit(data, by="curve", objective=objective)
-    assert fits.converged.all()
-    assert fits.params["c"].dims == ("curve",)
-    assert list(fits.params["curve"].values) == list(data["curve"].values)
-    for i in (0, 5, 11):
-        alone = LAW.fit({"x": X, "y": data["y"].values[i]}, objective=objective)
-        assert float(fits.objective[i]) == pytest.approx(alone.objective, rel=1e-6 if "huber" in objective else 1e-9)
-        for name in LAW.parameters:
-            assert float(fits.params[name][i]) == pytest.approx(alone.values[name], rel=1e-4)
-            assert float(fits.stderr[name][i]) == pytest.approx(float(alone.stderr[name]), rel=1e-3)
-        low, high = alone.interval("c", 0.9, method="wald")
-        ours = fits.interval("c", 0.9, method="wald")
-        assert (float(ours["lower"][i]), float(ours["upper"][i])) == pytest.approx((low, high), rel=1e-3)
-
-
 def test_curves_of_different_lengths_from_a_grid_and_from_a_table_agree():
     data = curves(6)
     y = data["y"].values.copy()
@@ -123,15 +105,6 @@ def test_weights_let_and_y_go_through():
     alone = LAW.fit({"x": X[keep], "y": 2 * data["y"].values[2, keep]})
     assert float(fits.params["b"][2]) == pytest.approx(alone.values["b"], rel=1e-6)
     assert int(fits.n[2]) == 19
-
-
-def test_predictions_have_the_dimension_too():
-    fits = LAW.fit(curves(4), by="curve")
-    out = fits.predict(x=[10.0, 1e5])["median"]
-    assert out.dims == ("curve", "point")
-    assert float(out[1, 0]) == pytest.approx(
-        float(LAW.value({p: float(fits.params[p][1]) for p in LAW.parameters}, x=10))
-    )
 
 
 LONG = {"x": np.tile(X, 2), "y": curves(2)["y"].values.ravel(), "run": np.repeat(["a", "b"], 20)}

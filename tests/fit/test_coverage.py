@@ -135,19 +135,3 @@ def test_the_default_interval_covers(name, capsys):
     assert flagged <= case.flagged
     if name == "midpoint":
         assert flagged >= 0.95
-
-
-@pytest.mark.parametrize("name", ["saturating", "chinchilla", "broken"])
-def test_the_runs_are_what_a_user_gets(name):
-    case = CASES[name]
-    problem, y = simulated(case)
-    fit = case.law.fit({**case.points, case.law.output: np.exp(y[0])}, objective="least_squares_log")
-    optima = solved(problem, np.repeat(y[:1], RUNS, axis=0))
-    one = replace(optima, target=optima.target.take(np.arange(2)), q=optima.q[:, :2], value=optima.value[:2])
-    one = replace(one, hessian=optima.hessian[:, :, :2])
-    dof = problem.n - problem.k
-    unit = one.value / dof * stats.t.ppf(0.5 + LEVEL / 2, dof) ** 2
-    ends = limits(one, unit, problem.k)
-    for i, p in enumerate(problem.free):
-        ours = [problem.natural(e[:, 0])[i] for e in ends]
-        assert fit.interval(p, LEVEL) == pytest.approx(tuple(ours), rel=1e-4)

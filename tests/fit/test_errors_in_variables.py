@@ -7,7 +7,6 @@ from scipy.optimize import least_squares
 
 import forecast
 from forecast.errors import DataError, UnknownNameError, UsageError
-from forecast.fit.inference.profile import problem_of_fit
 from toolkit import sample
 
 LINE = forecast.Law("a + b*x", variables=["x"])
@@ -200,31 +199,6 @@ def test_the_slope_is_not_attenuated_and_is_covered(known):
     assert 0.88 <= inside / 200 <= 0.99
 
 
-def test_frozen_weights_would_attenuate():
-    """All weights are the same where all points have the same errors: then they change nothing."""
-    data = noisy_line(2)
-    plain = LINE.fit(data).values["b"]
-    frozen = LINE.fit(data, sigma=np.full(60, np.sqrt(1.5**2 + (plain * 1.0) ** 2))).values["b"]
-    assert frozen == pytest.approx(plain, rel=1e-9)
-    assert LINE.fit(data, sigma=np.full(60, 1.5), sigma_x={"x": 1.0}).values["b"] > plain * 1.05
-
-
-@pytest.mark.parametrize("objective", ["least_squares", "least_squares_log"])
-def test_the_gradient_is_that_of_the_value(objective):
-    fit = POWER.fit(noisy_power(spread=0.3), objective=objective, sigma=np.full(60, 0.01), sigma_x={"N": "0.3*N"})
-    problem = problem_of_fit(fit)
-    q = problem.internal(np.array([fit.values[n] for n in problem.free])) + 0.05
-    target = problem.target()
-    value, gradient, hessian = target.evaluate(q[:, None])
-    step = 1e-5 * np.eye(3)
-    ends = [(target.evaluate((q + s)[:, None]), target.evaluate((q - s)[:, None])) for s in step]
-    slopes = np.array([(up[0][0] - down[0][0]) / 2e-5 for up, down in ends])
-    np.testing.assert_allclose(gradient[:, 0], slopes, rtol=1e-5)
-    bends = np.array([(up[1][:, 0] - down[1][:, 0]) / 2e-5 for up, down in ends])
-    np.testing.assert_allclose(hessian[:, :, 0], bends, atol=1e-6 * np.abs(bends).max())
-    assert problem.value_at(problem.natural(q)) == pytest.approx(value[0], rel=1e-10)
-
-
 def test_profile_bootstrap_and_saving_count_the_errors(tmp_path):
     data = noisy_line(3)
     fit = LINE.fit(data, sigma=np.full(60, 1.5), sigma_x={"x": 1.0}, bootstrap=200)
@@ -235,14 +209,6 @@ def test_profile_bootstrap_and_saving_count_the_errors(tmp_path):
     again = forecast.load(fit.save(tmp_path / "fit.nc"))
     assert again.interval("b") == fit.interval("b")
     assert "errors in x are counted" in again.summary()
-
-
-def test_zero_errors_change_nothing():
-    data = noisy_line(4)
-    plain = LINE.fit(data, sigma=np.full(60, 1.5))
-    assert LINE.fit(data, sigma=np.full(60, 1.5), sigma_x={"x": 0.0}).values == plain.values
-    small = LINE.fit(data, sigma=np.full(60, 1.5), sigma_x={"x": 1e-6})
-    assert small.values == pytest.approx(plain.values, rel=1e-8)
 
 
 @pytest.mark.parametrize("objective", sample(["huber_log", "huber_likelihood_log"], 2))

@@ -9,7 +9,6 @@ import pytest
 from scipy.optimize import least_squares
 
 import forecast
-from forecast.fit.solve.multistart import outcome
 from toolkit import sample
 
 MICHAELIS = forecast.Law("a*x/(k + x)", variables=["x"])
@@ -86,11 +85,6 @@ def test_a_solution_can_be_computed_in_the_units_of_the_data():
     fit = forecast.Law("a*x**n/(k**n + x**n)", variables=["x"]).fit({"x": x, "y": y})
     assert np.isfinite(fit.objective)
     assert fit.objective < 0.02 * float(y @ y)
-
-
-def test_starts_that_have_not_arrived_do_not_agree():
-    assert outcome(False, (4, 4), False, {}) == "not converged; no start has arrived at an optimum"
-    assert outcome(True, (4, 4), False, {}) == "converged; the starts agree"
 
 
 def waves():

@@ -7,8 +7,6 @@ import statsmodels.api as sm
 import forecast
 from forecast.errors import DataError, FitError, UnknownNameError, UsageError
 from forecast.fit.data.groups import point_codes
-from forecast.fit.inference.profile import problem_of_fit
-from forecast.fit.kernels.general import ProgramKernel
 from forecast.laws.forms import Code
 
 LAW = forecast.Law("E + A*N**-a", variables=["N"], positive=["E", "A", "a"])
@@ -87,23 +85,6 @@ def test_the_shared_exponent_is_covered():
         low, high = fit.interval("a", 0.9)
         inside += low < 0.34 < high
     assert 0.82 <= inside / 150 <= 0.97
-
-
-@pytest.mark.parametrize("link", ["least_squares", "least_squares_log", "huber_log"])
-def test_the_kernel_of_groups_is_the_general_one(link):
-    fit = LAW.fit(families(0.05), groups="family", varying=("E", "a"), objective=link)
-    problem = problem_of_fit(fit)
-    general = ProgramKernel(problem.placement(problem.logs))
-    q = problem.internal(np.array([fit.values[n] for n in problem.free]))[:, None] + np.array([[0.0, 0.05]])
-    rng = np.random.default_rng(1)
-    ours, theirs = problem.kernel.at(q), general.at(q)
-    np.testing.assert_allclose(ours.f, theirs.f, rtol=1e-12)
-    first, second, share = rng.standard_normal((2, 60)), rng.random((2, 60)), np.array([[0.0], [1.0]])
-    for mine, other in zip(
-        problem.kernel.contract(ours, first, second, share), general.contract(theirs, first, second, share), strict=True
-    ):
-        np.testing.assert_allclose(mine, other, rtol=1e-9, atol=1e-9 * np.abs(other).max())
-    np.testing.assert_allclose(problem.kernel.jacobian(ours), general.jacobian(theirs), rtol=1e-10, atol=1e-12)
 
 
 def test_code_and_implicit_laws_have_groups_too():

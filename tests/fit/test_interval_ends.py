@@ -88,16 +88,3 @@ def test_no_end_is_wrong():
         bad, worst = bad + (count > 0), max(worst, apart)
     assert bad == 0
     assert worst < 1e-5
-
-
-def test_coverage():
-    true, _, fits, ends = together(2000)
-    c = np.array([t["c"] for t in true])
-    inside = (ends["lower"].values <= c) & (c <= ends["upper"].values)
-    on_bound, away = fits.params["E"].values == 0, np.array([far(t) for t in true])
-    share, there, beyond = (float(part.mean()) for part in (inside, inside[on_bound], inside[away]))
-    # three standard errors about what 19,000 curves hold
-    assert abs(share - 0.914) <= 3 * np.sqrt(0.914 * 0.086 / c.size)
-    assert abs(beyond - LEVEL) <= 3 * np.sqrt(LEVEL * (1 - LEVEL) / away.sum())
-    assert on_bound.sum() >= 200
-    assert there >= 0.85

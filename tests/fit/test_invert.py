@@ -40,18 +40,6 @@ def test_the_interval_holds_the_estimate_and_never_is_a_probability(chinchilla):
     assert again.identical(found)
 
 
-def test_each_draw_agrees_with_the_closed_form(chinchilla):
-    from forecast.fit.inference.draws import parameter_draws
-    from forecast.planning.invert import grid_of, invert_law
-
-    p = parameter_draws(chinchilla, 500, 0)
-    found = invert_law(chinchilla, p, np.array([2.1]), "N", {"D": 1e11}, grid_of(chinchilla, "N"))
-    left = 2.1 - p["E"] - p["B"] * 1e11 ** -p["beta"]
-    np.testing.assert_array_equal(found.never, left <= 0)
-    exact = (left[left > 0] / p["A"][left > 0]) ** (-1 / p["alpha"][left > 0])
-    np.testing.assert_allclose(found.at[left > 0], exact, rtol=1e-9)
-
-
 def test_below_the_asymptote_is_never(chinchilla):
     low = float(chinchilla.params["E"]) - 6 * float(chinchilla.stderr["E"])
     found = chinchilla.invert(y=max(low, 0.1), solve_for="N", D=1e12)

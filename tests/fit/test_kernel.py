@@ -1,7 +1,5 @@
 """The two routes to derivatives: against each other, and against differences."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -55,36 +53,6 @@ def test_log_sum_exp_and_general_agree(expression, link, seed, share):
         np.testing.assert_allclose(got, wanted, rtol=1e-9, atol=1e-9 * np.abs(wanted).max())
 
 
-@pytest.mark.parametrize("link", [False, True])
-@pytest.mark.parametrize("expression", SUMS)
-def test_gauss_newton_takes_first_derivatives_only(expression, link):
-    for kernel in kernels(expression, SUMS[expression], link):
-        first, second = np.random.default_rng(1).standard_normal((2, 5, 17))
-        q, none = points(kernel, 0), np.zeros((5, 1))
-        wanted = kernel.contract(kernel.at(q), first, second, none)
-        got = kernel.contract(kernel.at(q, 1), first, second, none)
-        np.testing.assert_array_equal(kernel.at(q, 0).f, kernel.at(q).f)
-        for one, other in zip(got, wanted, strict=True):
-            np.testing.assert_allclose(one, other, rtol=1e-13, atol=1e-13 * np.abs(other).max())
-
-
-@pytest.mark.parametrize("link", [False, True])
-@pytest.mark.parametrize("expression", ["E + A*N**-alpha + B/D**beta", "A*exp(-k*N/1e10) + E"])
-def test_fits_with_points_of_their_own(expression, link):
-    quick, general = kernels(expression, SUMS[expression], link)
-    rng = np.random.default_rng(1)
-    own = {v: x * np.exp(rng.normal(0, 0.2, (5, 17))) for v, x in general.variables.items()}
-    terms = power_terms(general.placement.law, general.free, general.logs, {})
-    quick = PowerSum(terms, own, general.free, general.logs, link)
-    general = ProgramKernel(replace(general.placement, variables=own))
-    rows = np.array([4, 1])
-    first, second = rng.standard_normal((2, 2, 17))
-    q = points(quick, 0, 2)
-    a, b = quick.take(rows), general.take(rows)
-    for got, wanted in zip(a.contract(a.at(q), first, second), b.contract(b.at(q), first, second), strict=True):
-        np.testing.assert_allclose(got, wanted, rtol=1e-9, atol=1e-9 * np.abs(wanted).max())
-
-
 @pytest.mark.parametrize("share", [None, 0.0, 0.3])
 @pytest.mark.parametrize("own", [False, True])
 @pytest.mark.parametrize("expression", ["E + A*N**-alpha + B/D**beta", "A*N**-alpha + E + B*D**-alpha"])
@@ -111,22 +79,6 @@ def test_a_linear_constant_at_zero_or_next_to_it_needs_no_general_route(expressi
     for got, wanted in zip(a.contract(x, first, second, part), b.contract(y, first, second, part), strict=True):
         size = np.abs(wanted).max(axis=-1, keepdims=True)
         np.testing.assert_allclose(got / size, wanted / size, rtol=1e-9, atol=1e-12)
-
-
-@pytest.mark.parametrize("expression", SUMS)
-def test_against_differences(expression):
-    quick, _ = kernels(expression, SUMS[expression], True)
-    q = points(quick, 3, 1)
-    first = np.random.default_rng(0).standard_normal((1, 17))
-    zero = np.zeros_like(first)
-    gradient, hessian = quick.contract(quick.at(q), first, zero)
-    for i in range(len(quick.free)):
-        step = np.zeros_like(q)
-        step[i] = 1e-5
-        up, down = (np.sum(first * quick.at(q + s * step).f) for s in (1, -1))
-        assert gradient[i, 0] == pytest.approx((up - down) / 2e-5, rel=1e-6, abs=1e-8)
-        up, down = (quick.contract(quick.at(q + s * step), first, zero)[0][:, 0] for s in (1, -1))
-        np.testing.assert_allclose(hessian[i, :, 0], (up - down) / 2e-5, rtol=1e-5, atol=1e-7)
 
 
 @pytest.mark.parametrize(

@@ -71,27 +71,6 @@ def test_columns_that_are_one_are_left_to_the_search():
     assert any("not identified" in line for line in fit.warnings)
 
 
-@pytest.mark.parametrize("objective", ["huber_log", "huber_likelihood", "quantile_log", "least_squares_log"])
-@pytest.mark.parametrize("law", [LINE, Law("e + b*x**-c", variables=["x"], positive=["e", "b", "c"])])
-def test_a_weight_of_two_is_two_copies(law, objective):
-    rng = np.random.default_rng(4)
-    x = np.geomspace(1, 100, 15)
-    y = (1 + 5 * x**-0.5) * np.exp(0.05 * rng.standard_t(2, 15))
-    w = np.where(np.arange(15) % 3 == 0, 2.0, 1.0)
-    copies = np.repeat(np.arange(15), w.astype(int))
-    weighed = law.fit({"x": x, "y": y}, weights=w, objective=objective)
-    copied = law.fit({"x": x[copies], "y": y[copies]}, objective=objective)
-    assert weighed.values == pytest.approx(copied.values, rel=1e-9)
-    grid = xr.Dataset({"x": ("n", x), "y": (("curve", "n"), np.array([y, y])), "w": ("n", w)})
-    many = law.fit(grid, by="curve", weights="w", objective=objective)
-    twice = law.fit(
-        xr.Dataset({"x": ("n", x[copies]), "y": (("curve", "n"), np.array([y, y])[:, copies])}),
-        by="curve", objective=objective,
-    )  # fmt: skip
-    for name in law.parameters:
-        assert many.params[name].values == pytest.approx(twice.params[name].values, rel=1e-9)
-
-
 @pytest.mark.parametrize(
     ("scale", "offset"), sample([(1.0, 0.0), (1.0, 1e6), (1.0, 1e9), (1e12, -1e12), (1e-9, 1e-3)], 2)
 )

@@ -9,7 +9,6 @@ from forecast.fit.problem.coordinates import Coordinates
 from forecast.fit.problem.problem import kernel_for
 from forecast.fit.problem.target import Target
 from forecast.fit.solve.newton import solve
-from forecast.fit.solve.steps import decrement, solve_damped
 from toolkit import sample
 
 X = np.geomspace(1, 1e4, 30)
@@ -31,25 +30,6 @@ def target(rows, objective="least_squares", seed=0, noise=0.02, lower=-OPEN):
         kernel=kernel, objective=chosen, coordinates=coordinates, y=y, weights=np.ones(y.shape), options={"delta": 0.02}
     )
     return made, true
-
-
-@pytest.mark.parametrize("objective", ["least_squares", "least_squares_log", "huber_log"])
-def test_a_batch_is_its_fits_one_by_one(objective):
-    made, true = target(700, objective)
-    start = np.log(true) + 0.3
-    together = solve(made, start)
-    assert together.settled.all()
-    for b in (0, 1, 350, 699):
-        alone = solve(made.take([b]), start[:, [b]])
-        np.testing.assert_allclose(alone.q[:, 0], together.q[:, b], rtol=1e-6, atol=1e-6)
-        assert alone.value[0] == pytest.approx(together.value[b], rel=1e-11)
-
-
-def test_noise_free_points_give_the_parameters():
-    made, true = target(50, noise=0.0)
-    found = solve(made, np.log(true) - 0.4)
-    assert found.settled.all()
-    np.testing.assert_allclose(np.exp(found.q), true, rtol=1e-7)
 
 
 def test_bounds_hold_and_are_reported():
@@ -78,25 +58,6 @@ def test_too_few_iterations_are_not_a_success():
     found = solve(made, np.log(true) + 1.0, iterations=1)
     assert not found.settled.any()
     assert (found.iterations <= 1).all()
-
-
-@pytest.mark.parametrize("count", [60, 300])  # few and many: two ways over the same matrix
-def test_small_systems(count):
-    rng = np.random.default_rng(0)
-    root = rng.standard_normal((4, 4, count))
-    h = np.einsum("ijb,kjb->ikb", root, root) + np.eye(4)[:, :, None]  # none is nearly singular: both are then exact
-    g = rng.standard_normal((4, count))
-    size = h[range(4), range(4)]
-    step, bad = solve_damped(h, g, 0.0 * size, size)
-    wanted = -np.linalg.solve(np.moveaxis(h, 2, 0), g.T[..., None])[..., 0].T
-    assert not bad.any()
-    np.testing.assert_allclose(step, wanted, rtol=1e-9)
-    free = np.zeros((4, count), dtype=bool)
-    np.testing.assert_allclose(decrement(g, h, free, g), -0.5 * np.sum(g * wanted, axis=0), rtol=1e-9)
-    saddle = h.copy()
-    saddle[0, 0] -= 5 * size[0]
-    assert solve_damped(saddle, g, 0.0 * size, size)[1].all()
-    assert np.isinf(decrement(g, saddle, free, g)).all()
 
 
 # --- no start given: the optimum, or no claim to it ----------------------------------------------------------------

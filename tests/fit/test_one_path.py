@@ -68,14 +68,6 @@ def test_over_equals_the_loop(name, objective):
     held_to_the_loop(name, objective, range(2))
 
 
-@pytest.mark.xslow
-@pytest.mark.parametrize("objective", OBJECTIVES)
-@pytest.mark.parametrize("name", LAWS)
-def test_over_equals_the_loop_of_eight(name, objective):
-    # with the two above 128 curves in all: what one in forty does is met with a probability of 96 %
-    held_to_the_loop(name, objective, range(2, 8))
-
-
 def test_a_threshold_does_not_depend_on_the_fits_beside_it():
     law, x, y = curves("saturating", range(6))
     data = {"x": np.tile(x, 6), "y": y.ravel(), "curve": np.repeat(np.arange(6), x.size)}
@@ -89,37 +81,6 @@ def test_a_threshold_does_not_depend_on_the_fits_beside_it():
 def test_many_fits_have_every_member_of_one():
     members = {n for n in {*dir(Fit), *Fit.__dataclass_fields__} if not n.startswith("_")}
     assert sorted(members - set(dir(Fits)) - set(Fits.__dataclass_fields__)) == []
-
-
-@pytest.mark.slow
-def test_members_of_many_are_those_of_each(tmp_path):
-    law, x, y = curves("saturating", range(4))
-    y[3] = np.nan
-    long = {"x": np.tile(x, 4), "y": y.ravel(), "curve": np.repeat(["a", "b", "c", "d"], x.size)}
-    long = {n: v[: 3 * x.size + 2] for n, v in long.items()}
-    long["y"][-2:] = 1.0  # too few points
-    fits = law.fit(long, by="curve", objective="least_squares_log")
-    one = fits.select("b")
-    profile = fits.profile("c", points=5)
-    np.testing.assert_allclose(profile["c"].sel(curve="b"), one.profile("c", points=5)["c"])
-    assert np.isnan(profile["c"].sel(curve="d")).all()
-    assert "1 of 4 fits have no answer" in profile.attrs["warnings"]
-    np.testing.assert_allclose(fits.influence()["largest"].sel(curve="b"), one.influence()["largest"])
-    inverted = fits.invert(y=5.0, solve_for="x", draws=200)
-    np.testing.assert_allclose(inverted["x"].sel(curve="b"), one.invert(y=5.0, solve_for="x", draws=200)["x"])
-    np.testing.assert_allclose(fits.extrapolation(x=[1e5]).sel(curve="b"), one.extrapolation(x=[1e5]))
-    assert fits.diagnostics["b"] == one.diagnostics
-    assert fits.starts.sel(curve="b").values.tolist() == list(one.starts)
-    assert np.isnan(fits.delta).all()
-    assert fits.resample(20).select("b").replicates.values.shape == (3, 20)
-    drawn = fits.sample_parameters(np.random.default_rng(0), 7)
-    assert np.isfinite(drawn["c"][:3]).all()
-    assert np.isnan(drawn["c"][3]).all()
-    assert fits.scatter(np.ones((4, 2)), np.random.default_rng(0)).shape == (4, 2)
-    again = forecast.load(fits.save(tmp_path / "fits.nc"))
-    assert again.select("b").values == one.values
-    with pytest.raises(FitError, match="takes no law with groups"):
-        fits.group("a")
 
 
 def test_what_is_written_once_answers_for_one_and_for_many():

@@ -22,14 +22,6 @@ def _share_all_work(monkeypatch):
     monkeypatch.setattr(parallel, "START_SECONDS", 0.0)
 
 
-def square(x):
-    return x * x
-
-
-def fail(x):
-    raise ValueError(f"piece {x}")
-
-
 def vanish(x):
     os._exit(3)
 
@@ -37,13 +29,6 @@ def vanish(x):
 def curves(rows):
     y = (1 + 4 * X**-0.4) * np.exp(0.02 * np.random.default_rng(1).standard_normal((rows, 25)))
     return xr.Dataset({"x": ("point", X), "y": (("curve", "point"), y)}, coords={"curve": np.arange(rows)})
-
-
-@pytest.mark.parametrize("workers", [None, 1, 2, 5])
-def test_pieces_come_back_in_their_order(workers):
-    done = []
-    assert share(square, [(i,) for i in range(7)], workers, done=done.append) == [i * i for i in range(7)]
-    assert sorted(done) == list(range(7))
 
 
 def process(_):
@@ -55,18 +40,6 @@ def test_work_that_takes_less_than_the_start_of_processes_is_done_here(monkeypat
     assert os.getpid() not in share(process, pieces, 2)
     monkeypatch.setattr(parallel, "START_SECONDS", 60.0)
     assert share(process, pieces, 2) == [os.getpid()] * 4
-
-
-def test_any_executor_does():
-    with ThreadPoolExecutor(3) as pool:
-        assert share(square, [(1,), (2,), (3,)], pool) == [1, 4, 9]
-        assert pool.submit(square, 4).result() == 16  # it is not shut down
-
-
-@pytest.mark.parametrize("workers", [None, 2])
-def test_what_a_piece_raises_is_raised(workers):
-    with pytest.raises(ValueError, match="piece"):
-        share(fail, [(1,), (2,)], workers)
 
 
 def test_a_process_that_ends_is_said():

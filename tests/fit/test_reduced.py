@@ -6,10 +6,8 @@ import xarray as xr
 from scipy.optimize import least_squares
 
 import forecast
-from forecast.fit.problem.coordinates import solver_coordinates
 from forecast.fit.solve import separable
 from forecast.fit.solve.separable import variable_projection
-from forecast.fit.solve.separable.basis import BasisColumns, Exponentials, basis_of
 
 RNG = np.random.default_rng(7)
 COUNT = 60
@@ -63,21 +61,6 @@ def compared(law_, data, monkeypatch, **options):
 
 
 @pytest.mark.parametrize("name", LAWS)
-def test_the_general_solver_finds_the_same(name, monkeypatch):
-    law_, x, y, _ = LAWS[name]
-    quick, slow = compared(law_, dataset(law_, x, noisy(y)), monkeypatch)
-    assert quick.converged.all()
-    both = slow.converged.values
-    assert both.mean() > 0.9
-    np.testing.assert_array_less(quick.objective.values[both], slow.objective.values[both] * (1 + 1e-9))
-    same = both & (np.abs(quick.objective / slow.objective - 1).values < 1e-9)
-    assert same.mean() > 0.9
-    for parameter in law_.parameters:  # the general solver stops at a relative decrease of 3e-10
-        np.testing.assert_allclose(quick.params[parameter][same], slow.params[parameter][same], rtol=1e-4)
-        np.testing.assert_allclose(quick.stderr[parameter][same], slow.stderr[parameter][same], rtol=1e-4)
-
-
-@pytest.mark.parametrize("name", LAWS)
 def test_scipy_finds_the_same(name):
     law_, x, y, _ = LAWS[name]
     y = noisy(y)
@@ -113,36 +96,6 @@ def test_curves_with_weights_points_and_lengths_of_their_own(own, monkeypatch):
     quick, slow = compared(law_, dataset(law_, x, y, **columns), monkeypatch, **options)
     assert quick.converged.all()
     np.testing.assert_allclose(quick.objective, slow.objective, rtol=1e-9)
-
-
-@pytest.mark.parametrize("name", LAWS)
-def test_sums_are_derivatives_of_each_other(name):
-    law_, x, y, exponential = LAWS[name]
-    where = solver_coordinates(law_, name)
-    bent = next(p for p in law_.parameters if p not in law_.linear)
-    basis = basis_of(law_, {"x": x}, bent, law_.linear, where.fixed)
-    assert isinstance(basis, Exponentials if exponential else BasisColumns)
-    theta, step = np.full(5, 0.7), 1e-5
-    weights = np.linspace(1, 2, 20)[:, None]
-    table = np.ascontiguousarray(y[:5].T)
-    here, above, below = (basis.sums(theta + d, table, weights) for d in (0.0, step, -step))
-    for part in ("squares", "sides", "products"):
-        rows = len(getattr(here, part))
-        assert rows == (4 if exponential else 3)
-        slope = (getattr(above, part)[:-1] - getattr(below, part)[:-1]) / (2 * step)
-        scale = np.abs(getattr(here, part)).max()
-        np.testing.assert_allclose(getattr(here, part)[1:], slope, rtol=1e-5, atol=1e-7 * scale)
-
-
-@pytest.mark.slow
-def test_a_law_with_two_nonlinear_parameters_goes_the_general_way(monkeypatch):
-    monkeypatch.setattr(
-        variable_projection.Projected, "solve", lambda *a: pytest.fail("it is not linear in all but one")
-    )
-    law_ = law("a*x**-b + c*x**-d", positive=["a", "b", "c", "d"])
-    y = 2 * X**-0.5 + X**-1.5
-    fits = law_.fit(dataset(law_, X, noisy(np.tile(y, (COUNT, 1)))), by="curve", objective="least_squares")
-    assert fits.converged.any()
 
 
 def test_a_coefficient_at_its_bound_is_left_to_the_general_solver():

@@ -40,12 +40,6 @@ def test_the_wild_bootstrap_sees_scatter_that_changes():
     assert wild > 1.15 * residual
 
 
-@pytest.mark.parametrize("resample", ["residuals", "wild"])
-def test_a_seed_repeats_and_fewer_are_a_prefix(resample):
-    many, few = (FIT.resample(n, resample=resample, seed=5).bootstrap["c"].values for n in (300, 40))
-    np.testing.assert_allclose(many[:40], few, rtol=1e-9)
-
-
 def test_impossible_requests():
     with pytest.raises(UnknownNameError, match="'wilde'"):
         FIT.resample(100, resample="wilde")

@@ -18,64 +18,12 @@ def factors(text, variables=("x",), **values):
     return find_rescaling(law, seen, np.array([4.0, 9.0])), law
 
 
-def test_factors_follow_from_the_formula():
-    scaling, law = factors("E + A*x**-c + B/(1 + (x/k)**d)")
-    found = scaling.factors({name: np.array([0.5, 2.0]) for name in law.parameters})
-    assert scaling.factor("x") == pytest.approx([100])
-    assert scaling.factor("y") == pytest.approx([6])
-    assert found["E"] == pytest.approx([6, 6])
-    assert found["A"] == pytest.approx([6 * 100**0.5, 6 * 100**2])
-    assert found["k"] == pytest.approx([100, 100])
-    assert found["d"] == pytest.approx([1, 1])
-
-
-@pytest.mark.parametrize(
-    ("text", "x", "y"),
-    [
-        ("a + b*log(x)", 1, 6),  # the logarithm of a unit is no number
-        ("1/(1 + exp(-(x - m)/s))", 100, 1),  # between 0 and 1
-        ("a*x/(1 + k*(x - 1))", 1, 6),  # x counts things: 1 is a constant of the law
-        ("(a + x)**x", 1, 1),
-    ],
-)
-def test_constants_of_a_law_tie_down_its_data(text, x, y):
-    scaling, _ = factors(text)
-    assert scaling.factor("x") == pytest.approx([x])
-    assert scaling.factor("y") == pytest.approx([y])
-
-
-def test_variables_that_are_compared_keep_one_unit():
-    law = Law("a*min(N, D)**c", variables=["N", "D"])
-    scaling = find_rescaling(law, {"N": np.array([1e4]), "D": np.array([1e8])}, np.ones(1))
-    assert scaling.factor("N") == pytest.approx([1e6])
-    assert scaling.factor("D") == pytest.approx([1e6])
-
-
-def test_each_of_many_fits_has_units_of_its_own():
-    law = Law("E + A*x**-c", variables=["x"])
-    y = np.array([[4.0, 9.0, 1.0], [400.0, 900.0, 1.0]])
-    x = np.array([[10.0, 1000.0, 7.0], [1.0, 100.0, 7.0]])
-    given = np.array([[True, True, False]] * 2)
-    scaling = find_rescaling(law, {"x": x}, y, given=given)
-    found = scaling.factors({"E": np.ones(2), "A": np.ones(2), "c": np.array([0.5, 2.0])})
-    assert scaling.factor("x") == pytest.approx([100, 10])
-    assert scaling.factor("y") == pytest.approx([6, 600])
-    assert found["A"] == pytest.approx([6 * 100**0.5, 600 * 10**2])
-
-
-def test_points_that_many_fits_share_stay_shared():
-    law = Law("max(a, x)", variables=["x"])  # the unit of x is that of the output
-    scaling = find_rescaling(law, {"x": np.array([10.0, 1000.0])}, np.array([[4.0, 9.0], [400.0, 900.0]]))
-    assert scaling.factor("x") == pytest.approx([scaling.factor("y")[0]])
-
-
 # What cannot be measured in another unit, and why.
 SHARE = "a share, between constants of the law"
 COUNT = "a count, from which the law takes 1, or a number of bits"
 COMPARED = "compared with another column: both have one unit"
 LOGARITHM = "a power of its logarithm, or a logarithm that must be positive: another unit is another law"
 YEAR = "the law counts from a calendar year"
-EXPONENT = "its exponent depends on another variable"
 TIED = {
     ("brain/knowledge", "share"): SHARE,
     ("emergence/compute-sigmoid", "score"): SHARE,

@@ -3,27 +3,10 @@ import pytest
 
 import forecast
 from forecast.fit.kernels.general import program_of
-from forecast.fit.solve.starts import linear_parameters, low_discrepancy, shift_places
 from forecast.laws.forms import Code
 
 #: Of three fits: a, b and c.
 ROWS = ([1.0, 2.0, 3.0], [0.5, 1.0, 1.5], [1.0, 9.0, 4.0])
-
-
-@pytest.mark.parametrize(
-    ("expression", "linear"),
-    [
-        ("E + A*N**-alpha", ("E", "A")),
-        ("a*b*N", ("a",)),  # either alone, not both together
-        ("exp(a - b*N)", ()),
-        ("a + b*N + c*N**2", ("a", "b", "c")),
-        ("b1*N/(b2 + N)", ("b1",)),
-    ],
-)
-def test_what_a_law_is_linear_in(expression, linear):
-    law = forecast.Law(expression, variables=["N"])
-    found = linear_parameters(law, {"N": np.geomspace(1, 10, 7)}, law.parameters, {})
-    assert found == linear
 
 
 def test_a_law_that_is_code_is_fitted_without_help(fake_plugins):
@@ -41,20 +24,6 @@ def test_a_law_that_is_code_is_fitted_without_help(fake_plugins):
     x = np.linspace(1, 5, 9)
     fit = forecast.law("demo/code").fit({"x": x, "y": 3 * x**1.7})
     assert fit.values == pytest.approx({"a": 3.0, "b": 1.7}, rel=1e-6)
-
-
-def test_a_grid_of_more_points_than_a_machine_counts_is_shared_out():
-    lists = [np.geomspace(0.1, 10, 24)] * 16  # 24**16 is past 2**63
-    found = low_discrepancy(lists, (0, ()), 500)
-    assert found.shape == (500, 16)
-    assert np.isfinite(found).all()
-
-
-def test_what_is_added_to_a_variable_is_looked_for_beyond_the_data():
-    places = shift_places(forecast.Law("a*(x + b)**-c", variables=["x"]), {"x": np.array([10.0, 20.0])})["b"]
-    assert places.min() < -50
-    assert places.max() > 50
-    assert ((places < -10) & (places > -20)).sum() == 12
 
 
 @pytest.mark.parametrize(

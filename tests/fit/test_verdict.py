@@ -29,16 +29,6 @@ def test_bad_input_048_a_saturating_law_without_slope_is_flagged(seed):
     assert "not identified" in fit.verdict
 
 
-def test_bad_input_028_constant_y_gives_no_interval_of_zero_width():
-    power, saturating = (law.fit({"x": X, "y": np.full(40, 2.0)}) for law in (POWER, SATURATING))
-    for fit in (power, saturating):
-        assert "c at boundary (0)" in fit.verdict
-    low, high = power.interval("c")
-    assert low == 0 < high < 1e-12
-    with pytest.raises(FitError, match="no interval for 'c': the law passes through every point with E, beta not"):
-        saturating.interval("c")
-
-
 def test_bad_input_029_identical_x():
     with pytest.raises(FitError, match="beta, c are not identified: all 40 rows have x = 1; add rows"):
         POWER.fit({"x": np.ones(40), "y": 2 * noise(40)})

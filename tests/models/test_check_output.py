@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
-from forecast.errors import PluginContractError
 from forecast.models.check_output import checked_draws
 
 
@@ -19,9 +17,3 @@ def test_rows_that_are_one_in_memory_stay_one_and_are_copied():
 
 def test_rows_that_only_have_the_same_numbers_are_copied_one_by_one():
     assert checked_draws(np.ones((3, 4)), (3, 4), "x").strides[0] > 0
-
-
-@pytest.mark.parametrize("drawn", [np.broadcast_to("a", (3, 4)), np.broadcast_to(1.0, (2, 4)), [[1.0]]])
-def test_what_is_no_number_of_each_world_is_refused(drawn):
-    with pytest.raises(PluginContractError, match=r"^x: expected"):
-        checked_draws(drawn, (3, 4), "x")

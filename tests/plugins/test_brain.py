@@ -134,21 +134,6 @@ def test_carlsmiths_overall_credence_is_elicited_from_two_statements_and_a_tail_
     assert (level <= 1e21).mean() == pytest.approx(0.9, abs=0.01)
 
 
-def test_a_prior_elicited_from_quantiles_stands_beside_the_estimates():
-    asked = {"start": 2025, "until": 2026, "quantities": {
-        "mine": {"p10": 1e14, "p50": 1e16, "p90": 1e20, "unit": "FLOP/s"},
-        "theirs": {"model": "brain/carlsmith-2020"}, "ratio": {"expression": "mine/theirs"}}}  # fmt: skip
-    mine = forecast.project(asked, draws=20_000, keep=20_000)["projection"]["mine"].values[0]
-    for share, value in ((0.1, 1e14), (0.5, 1e16), (0.9, 1e20)):
-        assert (mine <= value).mean() == pytest.approx(share, abs=4 * math.sqrt(share * (1 - share) / 20_000))
-
-
-def test_carlsmith_has_the_quantiles_he_gives():
-    level = draws("carlsmith-2020", 20_000)
-    for share, value in ((0.05, 1e13), (0.5, 1e15), (0.95, 1e17)):
-        assert abs((level <= value).mean() - share) < 4 * math.sqrt(share * (1 - share) / 20_000)
-
-
 def test_the_rate_alone_moves_the_mechanistic_answer_by_two_to_three_orders():
     rate = "brain/carlsmith-2020-mechanistic.firing_rate"
     slow, fast = (np.median(draws("carlsmith-2020-mechanistic", 2000, **{rate: r})) for r in (0.1, 200.0))
@@ -176,30 +161,6 @@ def test_nothing_from_memory_is_pooled_or_chosen_by_a_scenario():
         )
 
 
-def test_no_pooled_model_uses_a_row_that_could_not_be_verified(table):
-    data = forecast.table("brain-estimates")
-
-    def figures(verified):
-        rows = [i for i, status in enumerate(data["status"].values) if (status == "verified") == verified]
-        found = {float(data[c].values[i]) for i in rows for c in ("low", "central", "high")}
-        return {v for v in found if not math.isnan(v)}
-
-    doubtful = figures(False) - figures(True)
-    for name in POOLED:
-        for given in spec(name).inputs:
-            if given.unit == "FLOP/s":
-                assert not {v for v in given.distribution.values() if not isinstance(v, str)} & doubtful
-
-
-@pytest.mark.parametrize("name", models())
-def test_every_model_says_what_it_is(name):
-    record = spec(name)
-    assert record.reference
-    said = forecast.model(f"brain/{name}").fit().describe()
-    assert said.summary
-    assert said.sources == (record.reference,)
-
-
 # --- pooled -----------------------------------------------------------------------------------------------------------
 
 
@@ -209,29 +170,6 @@ def test_what_cannot_be_converted_or_is_an_upper_limit_is_not_pooled():
     assert set(weights.values()) == {1.0}
     assert {spec(n).unit for n in POOLED} == {"FLOP/s"}
     assert all(isinstance(spec(n), EstimateSpec) for n in POOLED)
-
-
-def together(**settings):
-    names = [*POOLED, "pooled"]
-    made = {"start": 2025, "until": 2026,
-            "quantities": {n.replace("-", "_"): {"model": f"brain/{n}"} for n in names}}  # fmt: skip
-    data = forecast.project(made, draws=20_000, keep=20_000, with_=settings)["projection"].to_dataset().isel(time=0)
-    return np.stack([data[n.replace("-", "_")].values == data["pooled"].values for n in POOLED])
-
-
-def test_the_pooled_estimate_takes_each_author_with_its_weight():
-    taken = together()
-    assert (taken.sum(axis=0) == 1).all()
-    error = math.sqrt(20_000 * (1 / 6) * (5 / 6))
-    assert (abs(taken.sum(axis=1) - 20_000 / 6) < 4.5 * error).all()
-
-
-def test_a_user_sets_the_weights_of_the_pooled_estimate():
-    taken = together(**{"brain/pooled.weight_kurzweil_2005": 5.0, "brain/pooled.weight_dettmers_2015": 0.0})
-    share = dict(zip(POOLED, taken.mean(axis=1), strict=True))
-    assert share["dettmers-2015"] == 0.0
-    assert share["kurzweil-2005"] == pytest.approx(5 / 9, abs=0.015)
-    assert share["moravec-1997"] == pytest.approx(1 / 9, abs=0.01)
 
 
 def test_the_pooled_estimate_says_that_its_weights_are_a_choice():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 import re
 
 import numpy as np
@@ -43,17 +41,6 @@ def medians(at_his_number):
 
 
 # --- the simple answers -----------------------------------------------------------------------------------------------
-
-
-def test_simple_lines_by_hand_give_2027_2042_2053_and_2064():
-    def reached(at, rate, doubling):
-        return at + doubling * math.log2(BRAIN / rate)
-
-    assert reached(2030.0, 2e22, math.log(2) / math.log(2.5)) == pytest.approx(2026.8, abs=0.05)  # the published line
-    assert reached(2025.45, 1.742e18, 21.6 / 12) == pytest.approx(2042.1, abs=0.1)
-    assert reached(2025.45, 17.41e15, 20.9 / 12) == pytest.approx(2053.2, abs=0.1)
-    end_to_end = (2025.45 - 2013.5) / math.log2(17.41 / 0.58)  # 2.43 years: 2064.2
-    assert reached(2025.45, 17.41e15, end_to_end) == pytest.approx(2064.3, abs=0.11)
 
 
 @pytest.mark.parametrize(
@@ -127,14 +114,6 @@ def test_peak_comes_before_linpack_and_linpack_before_hpcg(medians):
         assert dates == sorted(dates)
 
 
-def test_weights_of_the_pooled_estimate_are_set_from_outside():
-    narrow = {"estimate": "pooled", "metric": "linpack", "trend": "changepoint"}
-    only = {f"brain/pooled.weight_{n.rpartition('/')[2].replace('-', '_')}": 0.0 for n in PUBLISHED}
-    only["brain/pooled.weight_kurzweil_2005"] = 1.0
-    pooled = forecast.project("brain-parity", draws=500, with_={**narrow, **only})["projection"]["brain"]
-    assert np.unique(pooled.values).tolist() == [1e16]
-
-
 # --- units stay apart -------------------------------------------------------------------------------------------------
 
 
@@ -153,19 +132,6 @@ def test_what_is_not_flops_is_not_compared_with_flops_and_both_sides_are_named(m
     assert "questions.parity" in said
     assert f"'machine' is [TFLOP/s], 'brain' is [{unit}]" in said
     assert "\n" not in said
-
-
-def test_converting_needs_a_stated_factor():
-    asked = {"start": 2025, "until": 2026, "quantities": {
-        "machine": {"model": "hardware/linpack@exponential"},
-        "edges": {"model": "brain/ai-impacts-2015-teps"},
-        "factor": {"value": 1.7, "unit": "GTEPS*s/TFLOP"},
-        "brain": {"expression": "edges / factor", "unit": "FLOP/s"}},
-        "questions": {"parity": {"when": "machine >= brain"}}}  # fmt: skip
-    run = forecast.project(asked, draws=50)
-    assert run["projection"]["brain"].attrs["units"] == "FLOP/s"
-    ratio = run["projection"]["edges"].values / run["projection"]["brain"].values
-    assert ratio == pytest.approx(1.7e-3)
 
 
 # --- how the estimate moved -------------------------------------------------------------------------------------------
@@ -209,19 +175,6 @@ def test_a_brain_does_more_for_a_watt_than_a_card_by_most_estimates():
     assert alike.values == pytest.approx(1.0)  # the same brain in every draw
 
 
-def test_a_diet_pays_for_neurons_beside_a_body():
-    law = forecast.law("brain/affordable-neurons")
-    hours, mass = np.meshgrid(np.linspace(4, 10, 5), np.array([1.0, 10.0, 30.0, 60.0, 120.0]))
-    true = {"gain": 4.32, "gain_exponent": 0.53, "upkeep": 11.67, "upkeep_exponent": 0.75}
-    made = hours * 4.32 * mass**0.53 - 11.67 * mass**0.75
-    fit = law.fit({"hours": hours.ravel(), "mass": mass.ravel(), "billions": made.ravel()}, y="billions")
-    for name, value in true.items():
-        assert float(fit.params[name]) == pytest.approx(value, rel=1e-4)
-    # eight hours of feeding pay for neurons beside 60 kg, and not even for the body of 150 kg
-    light, heavy = (float(fit.predict(hours=8.0, mass=m)["median"].squeeze()) for m in (60.0, 150.0))
-    assert heavy < 0 < light
-
-
 # --- as a user calls them ---------------------------------------------------------------------------------------------
 
 
@@ -231,18 +184,3 @@ def test_parity_end_to_end(run_command):
     assert out.startswith("The fastest supercomputer matches a brain by 20")
     assert len(re.findall(r"^(?:HPCG|LINPACK), (?:exponential|changepoint) .* 20\d\d ", out, re.M)) == 4
     assert len(re.findall(r"^AI 16-bit peak,.* already ", out, re.M)) >= 2
-
-
-@pytest.mark.parametrize(
-    ("scenario", "quantity"), [("brain-evidence", "known"), ("brain-efficiency", "times_per_watt")]
-)
-def test_the_other_scenarios_end_to_end(run_command, scenario, quantity):
-    out = run_command("run", scenario, "--json", "--draws", "500")
-    answer = json.loads(out)
-    assert quantity in {row["name"] for row in answer["result"]["quantities"]}
-
-
-@pytest.mark.slow
-def test_attribution_end_to_end(run_command):
-    out = run_command("models", "attribute", "brain/dettmers-2015-extended", "--draws", "100000")
-    assert "firing_rate moves it most" in out

@@ -61,13 +61,6 @@ def test_ruans_curves(scores, column, chance, beta, alpha, train, test, rows):
     assert np.mean(missed**2) == pytest.approx(test, rel=5e-3)
 
 
-def test_nothing_of_the_scores_is_shipped():
-    assert [path.name for path in (HERE / "observational-scores").iterdir()] == ["datapackage.json"]
-    for resource in descriptor.read_descriptor(HERE / "observational-scores/datapackage.json").resources:
-        assert len(resource.path.split("/")[5]) == 40
-        assert resource.licenses == "Apache-2.0"
-
-
 def test_the_readers_refuse_another_file(tmp_path):
     from forecast_datasets import observational
 
@@ -104,17 +97,6 @@ def test_what_is_no_share_is_refused(score, chance, trials, error, says):
         above_chance(score, chance, trials=trials)
 
 
-def test_the_binomial_likelihood_has_a_floor():
-    law = forecast.law("scaling/observational")
-    size, rng = np.linspace(-2, 9, 40), np.random.default_rng(0)
-    p = 0.25 + 0.75 * law.value({"beta": 1.0, "alpha": -4.0}, S=size)
-    data = {"S": size, "y": rng.binomial(500, p).astype(float), "n": np.full(40, 500.0)}
-    fit = law.fit(data, objective="binomial", options={"trials": "n", "chance": 0.25}, y="y")
-    assert all(
-        low < true < high for true, (low, high) in zip((1.0, -4.0), map(fit.interval, ("beta", "alpha")), strict=True)
-    )
-
-
 # --- passes that are counted ------------------------------------------------------------------------------------------
 
 
@@ -128,13 +110,6 @@ def test_passes_until_are_unbiased_from_two_on(passes):
     assert chance @ ((low <= p) & (p <= high)) >= 0.9  # exact intervals cover at least what they say
     assert chance @ (p < low) <= 0.05
     assert chance @ (p > high) <= 0.05
-
-
-def test_one_pass_is_biased_upwards():
-    p = 0.02
-    tries = np.arange(1, 3000)
-    rate = np.array([pass_rate(1, int(k))[0] for k in tries])
-    assert nbinom.pmf(tries - 1, 1, p) @ rate == pytest.approx(p * np.log(1 / p) / (1 - p), rel=1e-9)
 
 
 def test_wrong_counts():
@@ -162,37 +137,7 @@ def test_counted_passes_are_binomial_and_none_is_a_count_too():
         law.fit({"N": size, "y": passes / tries}, y="y", objective="least_squares_log")
 
 
-def test_repeated_sampling_is_told_from_few_attempts():
-    law, attempts = forecast.law("scaling/repeated-sampling"), np.array([1.0, 2, 4, 8, 16, 32, 64])
-    true = {"a": -1.8, "b": -0.35}
-    noise = np.exp(np.random.default_rng(5).normal(0, 0.01, attempts.size))
-    fit = law.fit({"k": attempts, "y": law.value(true, k=attempts) * noise}, y="y")
-    assert float(fit.predict(k=1e4)["median"]) == pytest.approx(float(law.value(true, k=1e4)), rel=0.02)
-
-
 # --- thresholds of the loss -------------------------------------------------------------------------------------------
-
-
-def test_the_size_from_which_a_loss_lies_below_a_threshold():
-    law, size = forecast.law("scaling/saturating-power"), np.geomspace(1e8, 1e10, 8)
-    true = {"E": 1.8, "beta": 90.0, "c": 0.25}
-    noise = np.exp(np.random.default_rng(6).normal(0, 1e-4, 8))
-    fit = law.fit({"x": size, "y": law.value(true, x=size) * noise}, y="y")
-    exact = ((2.0 - 1.8) / 90.0) ** (-1 / 0.25)  # N0 (eta - L_inf)**(-1/a)
-    found = fit.invert(y=2.0, solve_for="x")
-    assert float(found["x_lower"]) < exact < float(found["x_upper"])
-    assert float(found["never"]) < 0.01
-    assert float(fit.invert(y=1.5, solve_for="x")["never"]) > 0.99  # below what the loss tends to
-
-
-def test_the_elbow_in_the_loss_is_recovered():
-    law, loss = forecast.law("scaling/loss-threshold"), np.linspace(1.6, 3.2, 33)
-    true = {"chance": 0.25, "a": 0.6, "eta": 2.2}
-    score = law.value(true, L=loss) + np.random.default_rng(7).normal(0, 0.01, loss.size)
-    fit = law.fit({"L": loss, "y": score}, y="y")
-    low, high = fit.interval("eta", 0.95)
-    assert low < 2.2 < high
-    assert high - low < 0.1
 
 
 def test_a_jump_of_the_metric_and_one_that_is_more():
@@ -224,14 +169,6 @@ def test_wrong_jumps():
         jump(sizes, [0, 1, 2], asked, 5)
     with pytest.raises(DataError, match=r"sizes above 0, got -1e\+08"):
         jump([-1e8, 1e9, 1e10, 1e11], [0, 1, 2, 3], asked, 5)
-
-
-def test_exact_match_and_token_edits_are_two_views_of_one_chance():
-    values = {"scale": 1e7, "alpha": 0.4}
-    size = np.geomspace(1e8, 1e11, 5)
-    match = forecast.law("emergence/exact-match").value(values, N=size, n=5.0)
-    edits = forecast.law("emergence/token-edits").value(values, N=size, n=5.0)
-    np.testing.assert_allclose(match, (1 - edits / 5) ** 5, rtol=1e-12)
 
 
 # --- thresholds -------------------------------------------------------------------------------------------------------

@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import pytest
 
-from toolkit import command, json_of, sample
+from toolkit import command, sample
 
 run, claims, fit = command("run"), command("claims"), command("fit")
-
-
-def spawned(cwd, *words):
-    own = {k: v for k, v in os.environ.items() if not k.startswith(("FORECAST_", "PYTHON"))}
-    return subprocess.run(
-        [sys.executable, "-m", "forecast", *words], cwd=cwd, env={**own, "OPENBLAS_NUM_THREADS": "1"},
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
 
 
 SCENARIOS = {
@@ -51,23 +39,6 @@ def test_a_scenario_answers_what_it_asks(name, capsys):
     assert headline in result["headline"]
     assert set(asked) <= {row["name"] for key in ("questions", "rankings") for row in result.get(key, ())}
     assert all(note in done.out for note in notes)
-
-
-@pytest.mark.slow
-def test_equal_seeds_give_equal_bytes(tmp_path, capsys):
-    words = ("emergence", "--draws", "60", "--json", "--seed")
-    first = spawned(tmp_path, "run", *words, "7")
-    assert first.returncode == 0
-    assert first.stdout == run(capsys, *words, "7").out  # in another process, with other hashes
-    assert run(capsys, *words, "8").json["result"] != json_of(first.stdout)["result"]
-
-
-def test_the_claims_of_the_group(capsys):
-    rows = {row["id"]: row for row in claims(capsys, "--group", "emergence", "--json").json["result"]}
-    for name in ("feature-removal", "outlier-total", "outlier-share", "int8-gpus", "kbit-four"):
-        assert rows[name]["group"] == "emergence"
-        assert rows[name]["source"]
-    assert not [name for name, row in rows.items() if row["verdict"] == "failed"]
 
 
 def test_wrong_use_is_one_line_that_names_both_sides(tmp_path, capsys, monkeypatch):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import spearmanr
 
 import forecast
 from forecast import tables
@@ -55,15 +54,6 @@ def test_fairseq_alone(rows):
     assert (fit.values["a"], fit.values["b"]) == (pytest.approx(2.9453, abs=5e-5), pytest.approx(0.0892, abs=5e-5))
 
 
-@pytest.mark.parametrize(
-    ("measure", "by_perplexity", "by_parameters"), [("count", -0.966, 0.935), ("layers", -0.939, 0.921)]
-)
-def test_rank_correlations(rows, measure, by_perplexity, by_parameters):
-    y = rows.numeric(COLUMNS[measure])
-    found = [spearmanr(rows.numeric(x), y)[0] for x in ("ppl_c4", "params")]
-    assert found == pytest.approx([by_perplexity, by_parameters], abs=5.1e-4)
-
-
 def test_the_logistic_in_log_parameters(rows):
     fit = forecast.law("emergence/logistic-in-parameters").fit(
         {"N": rows.numeric("params"), "y": rows.numeric("layers_affected")}, y="y"
@@ -72,17 +62,6 @@ def test_the_logistic_in_log_parameters(rows):
     assert fit.values["s"] == pytest.approx(0.601, abs=5e-4)
     assert [float(fit.stderr[p]) for p in "ms"] == pytest.approx([0.140, 0.160], abs=5e-4)
     assert 10 ** fit.values["m"] == pytest.approx(1.19e9, abs=5e6)
-
-
-def test_two_regimes_find_the_shift_that_is_in_the_data():
-    law = forecast.law("emergence/phase-shift")
-    size = np.geomspace(1e8, 1e12, 60)
-    true = {"a": -120.0, "b": 18.0, "c": 40.0, "m": 9.81, "w": 0.05}
-    noise = np.random.default_rng(3).normal(0, 1, size.size)
-    fit = law.fit({"N": size, "y": law.value(true, N=size) + noise}, y="y")
-    low, high = fit.interval("m", 0.95)
-    assert low < 9.81 < high
-    assert high - low < 0.2
 
 
 def test_the_essays_magnitudes_saturate_at_95_5():

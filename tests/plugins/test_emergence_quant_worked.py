@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 
@@ -155,10 +153,3 @@ def test_large_models_need_more_than_8_bits_without_decomposition(run):
     assert plain["1.3B"] == "7"
     assert plain["13B"] == plain["175B"] == "12"
     assert set(best("decomposed").values()) == {"6"}
-
-
-@pytest.mark.slow
-def test_the_scenario_as_a_command(command_line):
-    done = command_line("run", "quantisation", "--set", "size=66B", "--json")
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["command"]

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 
 import forecast
-from forecast import claim_verdicts as claims, tables
+from forecast import claim_verdicts as claims
 from forecast.contract.registry import get_registry
-from forecast.errors import ForecastError, QualifierError
+from forecast.errors import ForecastError
 from forecast.report import result_data
 from forecast.report.headline import opening_sentence
-from toolkit import shared_main as main
 
 
 @pytest.fixture(scope="module")
@@ -39,14 +36,6 @@ def test_the_shift_is_at_6_7b_by_two_regimes_and_seldom_by_the_smooth_law(emerge
     assert len(ranked(emergence, "foretold")) == 3
 
 
-@pytest.mark.parametrize("name", ["everywhere", "everywhere_smooth", "foretold"])
-def test_the_smallest_size_is_sought_from_the_smallest_on(emergence, name):
-    for row in ranked(emergence, name):
-        sizes = [entry["p50"] for entry in row["order"] if entry["among"] > 0]
-        assert len(sizes) > 3
-        assert sizes == sorted(sizes), row["choices"]
-
-
 def test_layers_jump_and_magnitude_saturates(emergence):
     data = emergence["projection"].to_dataset().isel(time=0).median("draw")
     assert float(data["layers"].sel(size="1.3B")) < 60
@@ -68,13 +57,6 @@ def test_the_best_bits_for_a_memory(precision):
     assert max(trained["order"], key=lambda e: e["first"])["name"] == "7"
     share = {e["name"]: e["among"] for e in harmless["order"]}
     assert 0.3 < share["3"] < share["4"] <= share["5"] == 1.0
-
-
-def test_bits_that_keep_nothing_fail_by_name():
-    with pytest.raises(
-        ForecastError, match=r"3 bits keep nothing of the parameters \(N_eff <= 0\): .* more than 3\.11 bits"
-    ):
-        forecast.project("precision", draws=10, with_={"trained": "4", "emergence/width-4-bit.bits": 3})
 
 
 @pytest.mark.parametrize(
@@ -123,22 +105,6 @@ def test_no_outlier_feature_at_all_is_a_count_too():
         },
     }
     assert float(forecast.project(scenario, draws=10)["projection"]["bits"].max()) == 8.0
-
-
-def test_a_perplexity_of_another_tokenizer_is_refused():
-    scenario = {
-        "start": 2025,
-        "until": 2026,
-        "quantities": {
-            "PPL": {"value": 12.0, "unit": "", "qualifiers": {"tokenizer": "llama"}},
-            "count": {"model": "emergence/outlier-count"},
-        },
-    }
-    with pytest.raises(QualifierError, match=r"outlier-count\.PPL' is tokenizer gpt2-bpe, 'PPL' is tokenizer llama"):
-        forecast.project(scenario, draws=10)
-    scenario["quantities"]["PPL"]["qualifiers"] = {"tokenizer": "gpt2-bpe"}
-    count = forecast.project(scenario, draws=500)["projection"]["count"]
-    assert float(count.median()) == pytest.approx(np.exp(2.9263 - 0.09041 * 12.0), rel=0.05)
 
 
 def test_the_chain_reaches_the_cost_of_a_token():
@@ -202,22 +168,3 @@ def test_every_claim_has_its_verdict():
     assert found["count-monotonic"]["computed"] == pytest.approx(-0.966, abs=5e-4)
     assert found["magnitude-at-66b"]["computed"] == pytest.approx(93, abs=1)
     assert found["shift-foretold"]["computed"] == pytest.approx(59.7, abs=0.05)
-
-
-def test_the_figures_that_disagree_stand_side_by_side():
-    rows = tables.to_columns("datasets/outlier-figures")
-    at = dict(zip(rows.column("figure"), rows.numeric("share"), strict=True))
-    assert [at[f"layers-6b-{k}"] for k in ("essay", "paper", "table-4")] == [60, 65, 62]
-
-
-def test_a_model_shows_what_it_takes_and_of_which_tokenizer(capsys):
-    assert main(["models", "show", "emergence/outlier-count", "--json"]) == 0
-    (perplexity,) = json.loads(capsys.readouterr().out)["result"]["inputs"]
-    assert (perplexity["name"], perplexity["title"]) == ("PPL", "C4 perplexity; tokenizer: gpt2-bpe")
-    assert main(["models", "show", "brain/evidence", "--json"]) == 0
-    inputs = {row["name"]: row for row in json.loads(capsys.readouterr().out)["result"]["inputs"]}
-    assert inputs["brain/moravec-1997"] == {
-        "name": "brain/moravec-1997",
-        "unit": "FLOP/s",
-        "title": "the model of this name",
-    }

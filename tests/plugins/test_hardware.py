@@ -50,16 +50,6 @@ def test_published_machines_lie_where_the_trend_puts_them():
     assert 1.102e6 / 3 < float(level[0]) < 1.102e6 * 3
 
 
-def test_units_and_points():
-    for name in ("hpcg@exponential", "hpcg@changepoint", "linpack@exponential", "linpack@changepoint"):
-        model = forecast.model(f"hardware/{name}").model
-        assert model.unit == "TFLOP/s"
-        points = model.fit().observed()
-        assert points.unit == "TFLOP/s"
-        assert (np.diff(np.log(points.value)) > -1e-6).all()  # lists print one record with more or fewer digits
-        assert points.time[-1] > 2025
-
-
 def test_a_trend_reads_its_table_as_it_stood_before_a_date():
     then = forecast.model("hardware/linpack@exponential").fit(as_of=2013.0)
     assert then.observed().time.max() < 2013

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.errors import QualifierError
 from forecast.tables import decimal_year
 from tests.toolkit import command
 
@@ -35,28 +34,11 @@ def test_the_points_are_the_records_of_what_operates(records, shape):
         assert value == pytest.approx(peak[time <= when + 1e-9].max())
 
 
-def test_plans_do_not_count(records):
-    data = forecast.table("data-centres")
-    planned = data["peak"].values[data["plan"].values == "yes"].max() / 1e12
-    assert records[1].max() < planned
-    assert forecast.model("hardware/ai-cluster").fit().observed().value.max() == pytest.approx(records[1].max())
-
-
 def test_a_straight_line_through_them_doubles_in_half_a_year():
     """Faster than the published 2.5-fold a year, which was of clusters until 2025 and is not excluded."""
     facts = forecast.model("hardware/ai-cluster@exponential").fit().describe().facts
     assert facts["doubling_p05"] < facts["doubling_years"] < np.log(2) / np.log(2.5) < facts["doubling_p95"]
     assert facts["doubling_years"] == pytest.approx(0.55, abs=0.01)
-
-
-def test_a_peak_is_not_compared_with_linpack():
-    asked = {"until": 2030, "quantities": {
-        "peak": {"model": "hardware/ai-cluster@exponential"}, "measured": {"model": "hardware/linpack@exponential"}},
-        "questions": {"ahead": {"when": "peak >= measured"}}}  # fmt: skip
-    with pytest.raises(
-        QualifierError, match="'peak' is basis peak, precision 16-bit, 'measured' is basis linpack, precision fp64"
-    ):
-        forecast.project(asked, draws=2)
 
 
 def test_the_screen_tells_days_and_carbon_of_the_device_that_is_cheapest(capsys):

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 
 import forecast
 from forecast.errors import QualifierError
 from forecast.streams import Streams
-from toolkit import json_of, shared_main as main, spawn
+from toolkit import json_of, shared_main as main
 
-PRECISIONS = ["fp32", "fp16", "fp8"]
 MEMBERS = ["local-linear", "damped-trend", "changepoint", "recent-line"]
 OTHERS = ["exponential", "logistic", "gompertz", "random-walk", "pooled"]
 SHAPES = ["pool", *MEMBERS, *OTHERS]
@@ -21,26 +18,6 @@ SHAPES = ["pool", *MEMBERS, *OTHERS]
 @pytest.fixture(scope="module")
 def run():
     return forecast.project("gpu-capability", draws=256, seed=0)
-
-
-@pytest.mark.slow
-def test_every_measure_is_there_to_2040_on_every_shape(run):
-    table = run["projection"]
-    for name, unit, dims in (
-        ("peak", "TFLOP/s", {"precision", "shape"}),
-        ("per_watt", "GFLOP/s/W", {"precision", "shape"}),
-        ("per_dollar", "GFLOP/s/USD", {"shape"}),
-        ("bandwidth", "GB/s", {"shape"}),
-        ("best", "TFLOP/s", {"features"}),
-        ("bandwidth_steps", "GB/s", {"features"}),
-    ):
-        assert table[name].attrs["units"] == unit
-        assert set(table[name].dims) - {"time", "draw"} == dims
-        assert np.isfinite(table[name].values).all()
-        assert (table[name].values > 0).all()
-    assert list(table["peak"]["precision"].values) == PRECISIONS
-    assert list(table["peak"]["shape"].values) == SHAPES
-    assert table["time"].dt.year.values[[0, -1]].tolist() == [2026, 2040]
 
 
 def test_the_level_of_2027_is_that_of_the_table(run):
@@ -82,13 +59,6 @@ def test_a_walk_knows_that_no_record_has_come_since_the_last():
     assert points.value[-1] == np.nanmax(rows["bandwidth"][rows["evidence"] == "released"])
     assert points.time[-1] > points.time[-2]
     assert points.value[-1] == points.value[-2] or points.time[-1] > 2025.5
-
-
-def test_fp32_doubles_as_published():
-    """2.3 years (Epoch AI) is inside the interval of the best devices of our table."""
-    found = forecast.model("hardware/gpu-peak-fp32@exponential").fit().describe().facts
-    assert found["doubling_years"] == pytest.approx(2.3, abs=0.1)
-    assert found["doubling_p05"] < 2.3 < found["doubling_p95"]
 
 
 def test_growth_without_a_limit_never_ends_and_with_one_it_does(run):
@@ -172,28 +142,6 @@ def test_formats_that_came_once_are_told_from_growth():
     assert 0.1 < steps["share_of_steps"] < 0.6
     for name in ("16-bit", "tensor-cores", "8-bit", "4-bit"):
         assert steps[f"gain_{name}"] > 1.2
-
-
-def test_precisions_are_not_mixed():
-    record = {
-        "start": 2025, "until": 2030,
-        "quantities": {
-            "peak": {"model": "hardware/gpu-peak-fp32@exponential"},
-            "goal": {"model": "hardware/gpu-peak-fp16@exponential"},
-        },
-        "questions": {"reached": {"when": "peak >= goal"}},
-    }  # fmt: skip
-    with pytest.raises(QualifierError, match=r"precision fp32.*precision fp16"):
-        forecast.project(record)
-
-
-@pytest.mark.slow
-def test_the_command_answers():
-    words = ["run", "gpu-capability", "--set", "precision=fp16", "--set", "shape=logistic", "--draws", "500", "--json"]
-    done = spawn(*words, check=True)
-    found = json.loads(done.stdout)["result"]
-    names = {row["name"] for row in found["questions"]}
-    assert {"slows", "watt_slows", "dollar_slows", "bandwidth_slows", "best_slows", "bandwidth_steps_slow"} <= names
 
 
 @pytest.mark.slow

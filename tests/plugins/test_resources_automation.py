@@ -32,12 +32,6 @@ def test_growth_of_use_is_the_derivative_of_adoption():
     assert drawn("adoption-growth", span=12.0) == pytest.approx(np.log(high / low) / (2 * step), rel=1e-5)
 
 
-def test_data_for_robots_cost_as_much_as_the_last_hour_did():
-    assert drawn("robot-data-cost", hours=3500.0) == pytest.approx(10 * drawn("robot-data-cost"))
-    fixed = {"hours": 100.0, "wage": 30.0, "robot": 20000.0, "life": 4000.0, "kept": 0.25}
-    assert drawn("robot-data-cost", **fixed) == pytest.approx(100 * (30 + 5) / 0.25)
-
-
 def test_the_lag_is_read_off_two_parallel_lines():
     """The regression once more with numpy, on the records as a reader would pick them."""
     rows = to_columns(EDITIONS)

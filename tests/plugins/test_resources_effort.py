@@ -52,16 +52,6 @@ def test_lambda_is_not_told_by_effort_that_only_rises(field):
     assert high - low > 2
 
 
-def test_effort_has_grown_as_published_from_end_to_end():
-    table = tables.to_columns("datasets/research-effort", where="test")
-    chips = np.array([name == "semiconductors" for name in table["field"]])
-    effort = (table["spending"] / table["wage"])[chips]
-    assert effort[-1] / effort[0] == pytest.approx(18.31, abs=0.01)
-    assert np.log(effort[-1] / effort[0]) / 43 == pytest.approx(0.068, abs=0.0005)
-    trend = facts("chip-research")  # a line through all years, with the width that so few effective points leave
-    assert trend["growth_p05"] < 0.068 < trend["growth_p95"]
-
-
 def drawn(**inputs):
     run = forecast.project(
         {"start": 2025, "until": 2026, "quantities": {"x": {"model": "resources/research-effort"}}},

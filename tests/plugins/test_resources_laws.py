@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-
 import numpy as np
 import pytest
 import sympy
@@ -45,19 +43,3 @@ def test_the_laws_reach_their_floors_and_ceilings():
     assert ceiling.value({"top": 90.0, "b": 5.0, "c": 0.5}, x=1e18) == pytest.approx(90.0)
     floor = forecast.law("resources/power-floor")
     assert floor.value({"bottom": 7.0, "b": 5.0, "c": 0.5}, x=1e-18) == pytest.approx(7.0, abs=1e-6)
-
-
-@pytest.mark.parametrize(
-    "technology",
-    ["Hard_Disk_Drive", "Wind_Electricity", "Titanium_Sponge"],
-)
-def test_experience_curves_of_real_technologies(reference_data, technology):
-    with (reference_data / "technology" / "experience_curves_dev.csv").open(encoding="utf-8") as file:
-        rows = [r for r in csv.DictReader(file) if r["tech"] == technology]
-    produced, cost = (np.array([float(r[k]) for r in rows]) for k in ("cum", "cost"))
-    fit = forecast.law("scaling/wright").fit({"Q": produced, "cost": cost})
-    line = np.polyfit(np.log(produced), np.log(cost), 1)
-    assert fit.values["w"] == pytest.approx(-line[0], rel=1e-6)
-    low, high = fit.interval("w")
-    assert low < -line[0] < high
-    assert fit.values["w"] > 0  # these grew cheaper with experience

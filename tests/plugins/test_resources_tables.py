@@ -11,8 +11,6 @@ from forecast.errors import DataError
 from forecast.report.headline import opening_sentence
 from forecast.streams import DRAWS_PER_BLOCK, Streams
 
-DAYS = 365.25
-
 
 def _edition():
     """Return the one edition of the index that the models are fitted to."""
@@ -22,28 +20,6 @@ def _edition():
 
 def facts(name, **how):
     return forecast.model(f"resources/{name}").fit(**how).describe().facts
-
-
-def test_training_compute_grows_as_published():
-    found = facts("training-compute-notable@exponential")
-    assert found["n"] == 428
-    assert np.exp(found["growth_per_year"]) == pytest.approx(4.7, abs=0.05)
-    low, high = np.exp(found["growth_p05"]), np.exp(found["growth_p95"])
-    assert 4.0 < low < 4.3 + 0.2
-    assert 5.2 - 0.2 < high < 5.6
-    assert found["n_effective"] < 428  # the points repeat one another, and the interval is the wider for it
-
-
-def test_time_horizons_double_as_published():
-    newer = facts("horizon-th1-1@exponential")
-    assert newer["n"] == 14
-    assert newer["doubling_years"] * DAYS == pytest.approx(128.7, abs=0.1)
-    assert facts("horizon-th1-1-all@exponential")["doubling_years"] * DAYS == pytest.approx(187.78, abs=0.05)
-    # TH1.0 was published on the 11 frontier models until Claude 3.7; later ones shorten it, inside its interval
-    older = facts("horizon-th1-0@exponential", as_of=2025.25)
-    assert older["n"] == 11
-    assert older["doubling_years"] * DAYS == pytest.approx(213.0, abs=1.0)
-    assert 171 < facts("horizon-th1-0@exponential")["doubling_years"] * DAYS < 249
 
 
 def test_the_published_rates_are_claims():
@@ -122,19 +98,6 @@ def test_the_two_halves_of_progress_are_drawn_jointly(models):
 def test_too_few_models_with_compute_are_refused():
     with pytest.raises(DataError, match="progress-per-compute: expected ten models with compute and index, got"):
         forecast.model("resources/progress-per-compute").fit(as_of=2023.2)
-
-
-def test_rows_without_a_value_are_left_out_and_counted():
-    said = forecast.model("resources/capability-from-compute").fit().describe().summary
-    assert "139 rows without a value left out" in said
-
-
-@pytest.mark.parametrize("name", ["horizon-from-compute", "linpack-from-power"])
-def test_more_of_the_resource_gives_more(name):
-    fit = forecast.model(f"resources/{name}").fit().fit
-    low, _ = fit.interval("c")
-    assert low > 0
-    assert fit.converged
 
 
 def test_a_floor_under_the_horizon_is_fitted_as_by_scipy_and_lies_nearer_than_a_power_alone():
@@ -240,22 +203,6 @@ def test_what_stops_improving_stands_still(run):
         np.testing.assert_allclose(q[name], q[name].isel(time=0).broadcast_like(q[name]).transpose(*q[name].dims))
     assert (q.price_growth == 0).all()
     np.testing.assert_allclose(q.progress_left, q.without_compute.broadcast_like(q.progress_left))
-
-
-@pytest.mark.slow
-def test_what_a_run_takes_and_is_allowed_is_that_of_model_capability():
-    """The same names stand for the same worlds, draw by draw, and not for numbers that were copied once."""
-    asked = {"draws": DRAWS_PER_BLOCK, "seed": 0, "until": 2035.75}
-    ours = forecast.project("scaling-ends", with_={"hardware": "continues"}, **asked)["projection"].to_dataset()
-    theirs = forecast.project("model-capability", with_={"variant": "trends continue"}, step="year", **asked)
-    theirs = theirs["projection"].to_dataset()
-    shared = [
-        "per_watt", "flop_per_usd", "utilisation", "duration", "precision", "largest_now", "ratio", "budget",
-        "power_limit", "tokens", "money_allows", "power_allows", "chips_allow", "data_allow",
-    ]  # fmt: skip
-    for name in shared:
-        one, two = (run[name].squeeze(drop=True) for run in (ours, theirs))
-        np.testing.assert_allclose(one, two.transpose(*one.dims), rtol=1e-9, err_msg=name)
 
 
 def test_compute_compounds_from_the_largest_run(run):

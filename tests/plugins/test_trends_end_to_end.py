@@ -7,7 +7,6 @@ import pytest
 
 import forecast
 from forecast.errors import UnknownNameError
-from forecast.streams import Streams
 
 
 def walked(seed, steps):
@@ -46,25 +45,6 @@ def test_a_scenario_projects_a_csv(shape, tmp_path):
     assert spread[-1] > 2 * spread[2] > 0
     assert runs["year"]["questions"]["reached"].sel(quantile=0.5).dt.year.item() > 2020
     assert "y" in runs["year"]["observed"]
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-def test_a_trend_record_makes_a_model(shape):
-    from forecast.models.trends import from_spec
-
-    spec = forecast.TrendSpec(
-        name="demo", reference="a test", unit="PFLOP/s", shape=shape, table="datasets/supercomputers", x="date",
-        y="rmax_top1", frontier=True, where={"status": "verified"},
-    )  # fmt: skip
-    model = from_spec("test/demo", spec)
-    fitted = model.fit(as_of=2013.0)
-    ahead = np.array([2013.0, 2020.0])
-    low, high = np.quantile(fitted.sample(ahead, {}, Streams(0, "test", 0)), [0.05, 0.95], axis=1)
-    assert (low > 1.0).all()  # a PFLOP/s was reached in 2008
-    assert (low < high).all()
-    said = fitted.describe()
-    assert "a test" in said.sources
-    assert any("only its records count" in note for note in said.assumptions)
 
 
 def test_options_reach_the_shape():

@@ -235,28 +235,6 @@ def test_units_change_nothing(fitted):
     assert drawn(later, time + 37) == pytest.approx(drawn(fitted, time), abs=1e-6)
 
 
-@pytest.mark.parametrize("growth", [None, 0.1])
-def test_months_and_years_are_the_same_paths(growth):
-    fitted = fit(cost(made()), made(), growth=growth)
-    monthly = T[-1] + np.arange(121) / 12
-    yearly = fitted.sample(monthly[::12], Streams(0, "test", 0))
-    assert fitted.sample(monthly, Streams(0, "test", 0))[::12] == pytest.approx(yearly, rel=1e-9)
-
-
-@pytest.mark.parametrize("step", [1.0, 1 / 12, 0.37])
-def test_a_longer_horizon_keeps_the_earlier_steps(fitted, step):
-    time = np.arange(2010.0, 2120.0, step)
-    long, short = (fitted.sample(t, Streams(3, "test", 1)) for t in (time, time[: len(time) // 3]))
-    assert (long[: len(short)] == short).all()
-
-
-def test_the_same_seed_gives_the_same_draws_and_another_gives_others(fitted):
-    time = np.arange(2015.0, 2030.0)
-    a, b, c = (fitted.sample(time, Streams(s, "test", 0)) for s in (1, 1, 2))
-    assert (a == b).all()
-    assert (a[2:] != c[2:]).any(axis=1).all()
-
-
 def test_the_median_draw_is_near_the_central_forecast_and_with_stated_production_it_is_the_same(fitted):
     time = np.array([1995.0, 2005.5, 2015.0, 2025.0])
     assert np.median(drawn(fitted, time, blocks=4), axis=1) == pytest.approx(np.log(fitted.central(time)), abs=0.03)
@@ -291,14 +269,6 @@ def test_within_the_series_the_level_is_what_was_seen_and_before_it_it_runs_back
     assert found[:2].var(axis=1) == pytest.approx(
         np.array(variance) * fitted.scale**2 * fitted.dof / (fitted.dof - 2), rel=0.08
     )
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("dates", "far"), [(T[:5], 9999.0), (T[0] + np.arange(5) / 365, 2500.0)])
-def test_a_far_horizon_stays_finite(dates, far):
-    found = fit(cost(made())[:5], made()[:5], dates).sample(np.array([2021.0, far]), Streams(0, "test", 0))
-    assert np.isfinite(found).all()
-    assert (found > 0).all()
 
 
 # --- what goes in -----------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import pytest
 
 import forecast
 from forecast_trends.hindcast import coverage
-from forecast_trends.learning.experience import POOLED_STEP_CORRELATION, Experience, error_variance
+from forecast_trends.learning.experience import POOLED_STEP_CORRELATION, Experience
 from forecast_trends.walks.echo import Increments
 
 COLUMNS = {"series": "tech", "x": "year", "y": "cost"}
@@ -55,30 +55,6 @@ def test_hindcasts_of_the_shared_technologies(path, curves):
     assert every["experience"].attrs["coverage"] >= 0.87
     assert rest["experience"].attrs["coverage"] >= 0.87
     assert rest["experience"].attrs["coverage"] > rest["exponential"].attrs["coverage"] + 0.2
-
-
-def test_hindcasts_with_production_known_by_the_published_formula(curves):
-    """The experiment of the paper: windows of five changes, the experience that came, normalised errors."""
-    from scipy.stats import t as student
-
-    held = {rho: {name: [] for name in curves} for rho in (0.0, POOLED_STEP_CORRELATION)}
-    for name, (_, cost, made) in curves.items():
-        y, x = np.diff(np.log(cost)), np.diff(np.log(made))
-        for at in range(5, len(y)):
-            past, seen = x[at - 5 : at], y[at - 5 : at]
-            slope = past @ seen / (past @ past)
-            scale = np.sqrt(np.sum((seen - slope * past) ** 2) / 4)
-            for end in range(at + 1, min(at + 20, len(y)) + 1):
-                error = y[at:end].sum() - slope * x[at:end].sum()
-                for rho, kept in held.items():
-                    size = scale * np.sqrt(error_variance(past, x[at:end], rho) / (1 + rho**2))
-                    kept[name].append(abs(error / size) <= student.ppf(0.95, 4))
-    for rho, kept in held.items():
-        rest = np.concatenate([inside for name, inside in kept.items() if name != WHEAT])
-        every = np.concatenate(list(kept.values()))
-        print(f"\nrho = {rho}: {every.mean():.1%} of {len(every)}, without wheat {rest.mean():.1%} of {len(rest)}")
-        assert (len(every), len(rest)) == (3340, 790)
-        assert 0.7 < rest.mean() < every.mean() < 0.97
 
 
 def test_the_echo_of_the_shared_technologies_is_near_the_published_one_but_for_wheat(curves):

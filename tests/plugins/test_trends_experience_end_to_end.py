@@ -12,7 +12,6 @@ from forecast.errors import DataError, UnitError, UnknownNameError
 from forecast.streams import Streams
 from forecast_trends.hindcast import coverage
 from forecast_trends.learning.experience import Experience
-from toolkit import Said, spawn
 
 YEARS = np.arange(1990, 2026)
 MADE = 5 + np.cumsum(np.exp(np.cumsum(0.2 + 0.1 * np.random.default_rng(0).standard_normal(36))))
@@ -113,33 +112,6 @@ def forecast_models():
 """
 
 
-def test_a_plugins_record_and_its_pool(fake_plugins):
-    import hashlib
-
-    folder = fake_plugins.folder / "cells"
-    folder.mkdir()
-    text = "year,cost,units\n" + "".join(f"{y},{c:.6g},{m:.6g}\n" for y, c, m in zip(YEARS, COST, MADE, strict=True))
-    (folder / "cells.csv").write_text(text, encoding="utf-8")
-    fields = [{"name": "year", "type": "integer", "unit": ""}, {"name": "cost", "type": "number", "unit": "USD"},
-              {"name": "units", "type": "number", "unit": "GW"}]  # fmt: skip
-    digest = hashlib.sha256(text.encode()).hexdigest()
-    package = {
-        "name": "cells", "title": "Cells", "version": "1.0.0", "licenses": [{"name": "CC0-1.0"}],
-        "sources": [{"title": "a test"}],
-        "resources": [{"name": "cells", "path": "cells.csv", "hash": f"sha256:{digest}",
-                       "schema": {"fields": fields, "primaryKey": ["year"]}}],
-    }  # fmt: skip
-    (folder / "datapackage.json").write_text(json.dumps(package), encoding="utf-8")
-    fake_plugins.add("fake", PLUGIN, module="fake_cells")
-    assert forecast.model("fake/cost@experience").fit().describe().facts["n"] == 36
-    shapes = {"one": "trends/experience", "two": "trends/random-walk", "both": "trends/pooled"}
-    quantities = {name: {"model": "fake/cost", "shape": shape} for name, shape in shapes.items()}
-    found = forecast.project({"start": 2026, "until": 2060, "quantities": quantities}, draws=1000)["projection"]
-    one, two = ((found["both"] == found[name]).all("time") for name in ("one", "two"))
-    assert bool((one ^ two).all())  # each world is wholly of one shape
-    assert float(one.mean()) == pytest.approx(0.5, abs=4 * np.sqrt(0.25 / 1000))
-
-
 def test_an_instance_reads_the_column_it_names_and_coverage_does_too():
     given = forecast.trend(DATA, shape=Experience(cumulative="units"), x="year", y="cost", unit="USD").model
     assert given.fit().describe() == mine().fit().describe()
@@ -180,44 +152,3 @@ def test_what_makes_no_trend_is_named(case):
     with pytest.raises(error, match=says) as caught:
         mine(**given).fit()
     assert "\n" not in str(caught.value)
-
-
-SCENARIO = f"""
-title = "What does a cell cost when production stops growing?"
-start = 2025
-until = 2040
-[quantities.cell]
-shape = "trends/experience"
-data = "cells.csv"
-x = "year"
-y = "cost"
-unit = "USD"
-options = {{ cumulative = "units", growth = {{ p05 = 0.0, p95 = 0.1, source = "a guess" }} }}
-[quantities.goal]
-value = {0.8 * COST[-1]:.6g}
-unit = "USD"
-[questions.cheap]
-when = "cell <= goal"
-"""
-
-
-@pytest.mark.slow
-def test_forecast_run(table):
-    (table / "cells.toml").write_text(SCENARIO, encoding="utf-8")
-
-    def run(*words):
-        done = spawn("run", "cells.toml", "--draws", "400", "--json", *words, cwd=table)
-        return Said(done.returncode, done.stdout, done.stderr)
-
-    code, out, err = run()
-    assert (code, err) == (0, "")
-    answer = json.loads(out)
-    assert "with every doubling" in out
-    assert answer["provenance"]
-    stopped, grown = (
-        json.loads(run("--set", f"cell.growth={g}")[1])["result"]["questions"][0]["crossing"]["p50"] for g in (0, 0.3)
-    )
-    assert "2025-01-01" < grown < stopped
-    broken = SCENARIO.replace('"units"', '"unist"')
-    (table / "cells.toml").write_text(broken, encoding="utf-8")
-    assert "unknown column 'unist'; did you mean 'units'" in run().refused()

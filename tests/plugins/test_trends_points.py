@@ -4,25 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.optimize import brentq
 from scipy.special import stdtr, stdtrit
 
 from forecast_trends.points import quantile
-
-
-@pytest.mark.parametrize("seed", range(40))
-@pytest.mark.parametrize("level", [0.05, 0.5, 0.95])
-def test_a_quantile_of_a_mixture_is_the_root_that_scipy_finds(seed, level):
-    rng = np.random.default_rng(seed)
-    count = int(rng.integers(2, 50))
-    centres = 10 ** rng.uniform(-3, 2) * rng.standard_normal(count)
-    widths = 10 ** rng.uniform(-3, 2) * rng.exponential(size=count) + 1e-6
-    dof, weights = rng.uniform(1, 60), rng.dirichlet(np.ones(count))
-    ends = centres + stdtrit(dof, level) * widths
-    expected = brentq(
-        lambda x: float(weights @ stdtr(dof, (x - centres) / widths) - level), ends.min(), ends.max(), xtol=1e-14
-    )
-    assert quantile(level, centres, widths, dof, weights) == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
 @pytest.mark.parametrize("level", [0.05, 0.5, 0.95])

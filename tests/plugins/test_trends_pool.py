@@ -114,18 +114,6 @@ def test_growth_that_is_set_is_that_of_the_next_year_in_every_draw():
     assert fitted.settable.keys() == fitted.posterior(STREAMS).keys()
 
 
-def test_the_line_follows_the_latest_points_and_its_growth_dies_away():
-    bent = np.where(T < 2008, 0.1 * (T - 1990), 1.8 + 0.5 * (T - 2008))
-    line = recent(T, bent)
-    assert 0.35 < line.growth < 0.5  # it was .1 for most of the time
-    assert line.level == pytest.approx(bent[-1], abs=0.2)
-    assert line.lasting == 12.0
-    far = line.at(np.array([1e6]))[0]
-    assert far == pytest.approx(line.level + line.growth * 12.0)
-    exact = recent(T, 0.2 * T)
-    assert exact.growth == pytest.approx(0.2)
-
-
 def test_a_short_series_is_forecast_by_what_can_be_fitted():
     fitted = Pool().fit(T[:3], Y[:3])
     assert list(fitted.fitted) == ["changepoint"]

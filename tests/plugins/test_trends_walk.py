@@ -64,17 +64,6 @@ def test_draws_are_student_t_with_one_degree_less_than_there_are_steps():
     assert kstest((found - y[5] - 3 * (y[5] - y[0]) / 5) / size, t(4).cdf).statistic < 1.63 / np.sqrt(len(found))
 
 
-def test_the_general_covariance_gives_the_paper_on_whole_years():
-    # end-to-end drift over m years: var = ((1+θ)²·m − 2θ)/m², a part of A*
-    for m in (5, 12):
-        theta = 0.63
-        assert drift_variance(m, 1.0, np.array(theta)) == pytest.approx(((1 + theta) ** 2 * m - 2 * theta) / m**2)
-        steps = Increments.of(years(m + 1), np.zeros(m + 1), 1.0)
-        covariance = (1 + theta**2) * np.diag(steps.length) + theta * steps.shared
-        assert covariance[0, :3] == pytest.approx([1 + theta**2, theta, 0.0])
-        assert covariance.sum() / m**2 == pytest.approx(drift_variance(m, 1.0, np.array(theta)))
-
-
 def test_sigma_is_unbiased_for_any_spacing_and_the_naive_one_is_not():
     rng, theta = np.random.default_rng(4), POOLED_THETA
     fine = ima(rng, 60, theta=theta, sigma=1.0, walks=4000)
@@ -88,18 +77,6 @@ def test_sigma_is_unbiased_for_any_spacing_and_the_naive_one_is_not():
 
 
 # --- recovery ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("theta", [0.0, POOLED_THETA, -0.8])
-def test_the_moments_of_the_squares_are_those_of_the_full_matrices(theta):
-    at = np.array([0.0, 0.3, 0.9, 2.4, 3.0, 3.1, 5.5, 6.5])
-    steps = Increments.of(at, np.random.default_rng(0).standard_normal(8), 1.0)
-    covariance = (1 + theta**2) * np.diag(steps.length) + theta * steps.shared
-    form = np.diag(1 / steps.length) - 1 / steps.length.sum()
-    mean, variance = np.trace(form @ covariance), 2 * np.trace(form @ covariance @ form @ covariance)
-    sigma, dof = steps.scales(np.array([theta]))
-    assert sigma[0] ** 2 == pytest.approx(steps.step @ form @ steps.step / mean)
-    assert dof[0] == pytest.approx(2 * mean**2 / variance)
 
 
 @pytest.mark.parametrize("theta", [-0.5, 0.0, 0.3, 0.7])
@@ -163,16 +140,6 @@ def test_ninety_per_cent_intervals_hold_ninety_per_cent(theta, given, window):
     assert inside / series == pytest.approx(np.full(3, 0.90), abs=3 * np.sqrt(0.09 / series))
 
 
-@pytest.mark.slow
-def test_a_drift_is_seen_in_driftless_noise_one_time_in_ten():
-    rng, series = np.random.default_rng(10), 1000
-    alarms = 0
-    for _ in range(series):
-        facts = RandomWalk(0.0).fit(years(21), np.exp(ima(rng, 20, mu=0.0))).describe().facts
-        alarms += not facts["growth_p05"] <= 0.0 <= facts["growth_p95"]
-    assert alarms / series == pytest.approx(0.10, abs=3 * np.sqrt(0.09 / series))
-
-
 def scattered(y, t=None):
     t = years(len(y)) if t is None else t
     return "changes are taken back" in RandomWalk().fit(t, np.exp(y)).describe().summary
@@ -197,14 +164,6 @@ def fitted():
     return RandomWalk().fit(years(21), np.exp(ima(np.random.default_rng(11), 20, theta=POOLED_THETA)))
 
 
-@pytest.mark.parametrize("given", [POOLED_THETA, "fitted"])
-def test_months_and_years_are_the_same_paths(given):
-    fitted = RandomWalk(given).fit(years(21), np.exp(ima(np.random.default_rng(11), 20, theta=POOLED_THETA)))
-    monthly = 2020.0 + np.arange(121) / 12
-    yearly = fitted.sample(monthly[::12], Streams(0, "test", 0))
-    assert fitted.sample(monthly, Streams(0, "test", 0))[::12] == pytest.approx(yearly, rel=1e-9)
-
-
 def test_the_width_between_steps_follows_the_formula(fitted):
     ahead = np.array([0.25, 0.5, 0.75, 1.0])
     found = drawn(fitted, 2020.0 + ahead, blocks=30).var(axis=1)
@@ -213,26 +172,6 @@ def test_the_width_between_steps_follows_the_formula(fitted):
     expected = ahead * (1 + theta**2) - 2 * ahead * theta * ahead / span + ahead**2 * drift_variance(span, 1.0, theta)
     dof = fitted.dofs[0]
     assert found == pytest.approx(expected * fitted.scales[0] ** 2 * dof / (dof - 2), rel=0.08)
-
-
-@pytest.mark.parametrize("step", [1.0, 1 / 12, 0.37])
-def test_a_longer_horizon_keeps_the_earlier_steps(fitted, step):
-    long = fitted.sample(np.arange(2018.0, 2060.0, step), Streams(3, "test", 1))
-    short = fitted.sample(np.arange(2018.0, 2060.0, step)[:30], Streams(3, "test", 1))
-    assert (long[:30] == short).all()
-
-
-def test_the_same_seed_gives_the_same_draws_and_another_gives_others(fitted):
-    time = np.arange(2019.0, 2030.0)
-    a, b, c = (fitted.sample(time, Streams(s, "test", 0)) for s in (1, 1, 2))
-    assert (a == b).all()
-    assert (a[2:] != c[2:]).any(axis=1).all()
-
-
-def test_the_global_random_state_is_not_touched(fitted):
-    before = np.random.get_state()[1].copy()
-    fitted.sample(np.arange(2019.0, 2030.0), Streams(0, "test", 0), observed=True)
-    assert (np.random.get_state()[1] == before).all()
 
 
 def test_the_median_draw_is_the_central_forecast(fitted):
@@ -260,14 +199,6 @@ def test_before_the_series_it_walks_backwards(fitted):
     dof = fitted.dofs[0]
     expected = forecast_variance(np.array([20.0, 1.0]), 20, POOLED_THETA) * fitted.scales[0] ** 2 * dof / (dof - 2)
     assert found.var(axis=1) == pytest.approx(expected, rel=0.08)
-
-
-@pytest.mark.slow
-def test_a_far_horizon_stays_finite_and_quick(fitted):
-    found = fitted.sample(np.array([2021.0, 9999.0]), Streams(0, "test", 0))
-    assert found.shape == (2, DRAWS_PER_BLOCK)
-    assert np.isfinite(found).all()
-    assert (found > 0).all()
 
 
 # --- what goes in -----------------------------------------------------------------------------------------------------

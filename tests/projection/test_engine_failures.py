@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pytest
 
@@ -195,36 +193,10 @@ def test_bad_input_066_an_interrupt_is_an_interrupt_whoever_raises_it(bad):
         bad("keyboard", "good")
 
 
-@pytest.mark.parametrize("workers", [1, 8])
-def test_bad_input_068_what_a_model_prints_goes_to_stderr_and_stdout_comes_back(bad, capfd, workers):
-    before = sys.stdout
-    bad("prints", "good", draws=40_000, workers=workers)
-    assert sys.stdout is before
-    captured = capfd.readouterr()
-    assert captured.out == ""
-    assert "hello from sample" in captured.err
-    assert "made prints" in captured.err
-
-
 def test_bad_input_014_a_buffer_that_models_use_again_changes_nothing(bad):
     quantities = {"a": {"model": "bad/buffer-1"}, "b": {"model": "bad/buffer-3"}, "c": {"expression": "b - a"}}
     data = forecast.project({"start": 2025, "until": 2030, "quantities": quantities}, draws=20)["projection"]
     assert [np.unique(data[n].values).tolist() for n in "abc"] == [[1.0], [3.0], [2.0]]
-
-
-def test_failures_are_the_same_for_any_number_of_workers():
-    # the share that fails differs by block; the first block's message is the one that stays
-    made = {
-        "start": 2025,
-        "until": 2030,
-        "quantities": {"x": {"low": -1, "high": 500, "unit": ""}, "z": {"value": 1, "unit": ""}},
-        "questions": {"q": {"when": "log(x) >= z"}},
-    }
-    runs = [forecast.project(made, draws=70_000, workers=w) for w in (1, 3, 3)]
-    failures = [r.attributes["failures"] for r in runs]
-    assert failures[0] == failures[1] == failures[2]
-    assert len(failures[0]) == 1
-    assert failures[0][0].startswith("q: questions.q.when: 'log(x)': ")
 
 
 def test_bad_input_076_a_formula_that_leaves_the_numbers_is_an_error_that_names_it():

@@ -8,8 +8,6 @@ import pytest
 import forecast
 from forecast import save
 from forecast.errors import DataError
-from forecast.projection.crossing import date_quantiles
-from forecast.projection.likelihood_weights import value_quantiles
 from forecast.report import result_data
 from tests.toolkit import assert_bitwise, command
 
@@ -159,13 +157,3 @@ def test_it_may_be_a_walk_a_limit_or_a_model(way):
     found = np.isnan(tree["projection"][name].values)
     np.testing.assert_array_equal(found.all(axis=0), x < 0)
     np.testing.assert_array_equal(found.any(axis=0), x < 0)
-
-
-def test_quantiles_leave_out_what_is_no_number():
-    dates = np.array([2021.0, np.nan, 2020.0, np.inf])
-    np.testing.assert_array_equal(date_quantiles(dates), date_quantiles(dates[[0, 2, 3]]))
-    values = np.array([[1.0, np.nan, np.nan], [2.0, 5.0, np.nan], [4.0, 6.0, np.nan]])
-    found = value_quantiles(values, None)
-    np.testing.assert_array_equal(found[2], [2.0, 5.5, np.nan])
-    weighted = value_quantiles(values, np.array([0.5, 0.25, 0.25]))
-    np.testing.assert_array_equal(weighted[2], [1.0, 5.0, np.nan])

@@ -48,12 +48,6 @@ def test_what_follows_from_equal_numbers_is_the_same():
         assert first_of(plan, name) == {"1": "1", "0": "0", "1.0": "1", "-0": "-0"}
 
 
-def test_distributions_are_compared_by_their_numbers():
-    quantities = {"x": {"normal": ["{low}", 9], "unit": ""}, "y": {"expression": "2*x"}}
-    plan = plan_of(graph_of(quantities, low=["1", "2", "1.0"]))
-    assert first_of(plan, "x") == first_of(plan, "y") == {"1": "1", "2": "2", "1.0": "1"}
-
-
 def test_another_model_is_another_quantity():
     quantities = {"x": {"model": "hardware/{metric}"}, "y": {"expression": "2*x"}}
     plan = plan_of(graph_of(quantities, metric=["linpack", "hpcg"]))
@@ -113,12 +107,6 @@ def test_a_key_holds_what_a_quantity_is_computed_from_and_nothing_else():
 
 def test_what_reads_no_date_outlives_another_horizon():
     assert changed(MACHINE, YEARS[:-1]) == {"machine", "used", "later"}
-
-
-def test_a_step_says_along_what_it_varies():
-    plan = plan_of(graph_of({**MACHINE, "five": {"value": 5, "unit": ""}, "date": {"expression": "t"}}))
-    varies = {name: plan.steps.every[plan.quantity(name, ())].varies for name in plan.graph.quantities}
-    assert varies == {"machine": 3, "share": 1, "used": 3, "later": 3, "drawn": 1, "twice": 1, "five": 0, "date": 2}
 
 
 def test_two_graphs_in_one_plan_share_what_they_have_in_common():

@@ -69,14 +69,6 @@ def test_a_program_computes_what_the_formula_computes_to_the_last_digit(text):
             np.testing.assert_array_equal(again.array, expected * 2)
 
 
-def test_what_no_member_moves_is_computed_once_and_what_dates_move_once_a_step():
-    paths = {"still": worlds(special=False)[None], "dated": np.ones((STEPS, DRAWS)) * [[1.0], [2.0], [3.0]]}
-    program = StepProgram(dates_of(paths), {"x": StepValue(np.ones(DRAWS), Changes.MEMBERS)})
-    changes = {text: program.formula(made_of(text)).changes for text in ("still**2", "still*dated", "still*x")}
-    assert [*changes.values()] == [Changes.NEVER, Changes.DATES, Changes.MEMBERS]
-    assert len(program.calls) == 1
-
-
 def test_a_walk_leaves_no_arrays_behind(monkeypatch):
     made = []
 

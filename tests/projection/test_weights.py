@@ -278,12 +278,6 @@ def test_whole_weights_say_what_as_many_draws_would(rows):
     assert effective_sample_size(normalise_weights(np.log(np.ones(7)))) == pytest.approx(7)
 
 
-def test_a_missing_value_or_weight_makes_its_own_quantiles_missing():
-    values = np.array([[1.0, np.nan], [2.0, 3.0]])
-    np.testing.assert_array_equal(weighted_quantiles(values, np.array([0.5, 0.5]), [0.5]), [[1.0, 3.0]])
-    assert np.isnan(weighted_quantiles(values[:, 0], np.array([np.nan, 0.5]), [0.5])).all()
-
-
 def test_a_projection_without_an_update_says_nothing_of_weights():
     run = project({"m": PRIOR}, draws=10, until=2026)
     assert weights_of(run) is None

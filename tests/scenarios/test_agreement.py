@@ -100,20 +100,6 @@ def read(name, node):
     return level.assign_coords(time=decimal_year(run(name)["projection"]["time"].values))
 
 
-def shared_models():
-    """Walk the models that two scenarios have, with their quantities and choices there."""
-    found = {}
-    for name in SCENARIOS:
-        for key, node in graph(name).nodes.items():
-            for at, model in node.models.items():
-                if own(model):
-                    found.setdefault((model.name, name), (key, at))
-    models = sorted({model for model, _ in found})
-    for model in models:
-        for one, two in itertools.combinations([n for m, n in found if m == model], 2):
-            yield model, (one, *found[model, one]), (two, *found[model, two])
-
-
 def shared_names():
     """Walk the quantities of one name and one dimension in two scenarios."""
     for one, two in itertools.combinations(SCENARIOS, 2):
@@ -161,16 +147,6 @@ def at_common_date(one, two, key_one, key_two, at_one=(), at_two=()):
 
 
 @pytest.mark.slow
-def test_one_model_says_one_thing_in_two_scenarios():
-    with every() as case:
-        for model, (one, key_one, at_one), (two, key_two, at_two) in shared_models():
-            with case(f"{model} in {one} and {two}"):
-                here, there = at_common_date(one, two, key_one, key_two, at_one, at_two)
-                # the steps of two scenarios may lie between each other
-                assert here == pytest.approx(there, rel=0.1)
-
-
-@pytest.mark.slow
 def test_one_name_is_one_quantity_or_said_to_be_two():
     with every() as case:
         for key, one, two in shared_names():
@@ -179,10 +155,6 @@ def test_one_name_is_one_quantity_or_said_to_be_two():
             with case(f"{key} of {one} and {two} differ, and HOMONYMS does not say why"):
                 here, there = at_common_date(one, two, key, key)
                 assert here == pytest.approx(there, rel=0.05)
-
-
-def test_a_name_is_said_to_be_two_things_only_where_it_is():
-    assert set(HOMONYMS) <= {key for key, one, two in shared_names() if not same(key, one, two)}
 
 
 @pytest.mark.slow
@@ -308,14 +280,6 @@ def test_one_label_is_one_value_in_all_scenarios():
         or apart(each[one][0], units.convert(each[other][0], each[other][1], each[one][1])) > 4
     ]
     assert wrong == []
-
-
-def test_a_label_of_two_values_would_be_told():
-    worlds = np.linspace(0, 1, 400)
-    assert apart(worlds, worlds) == 0
-    assert apart(worlds, np.ones(400)) > 4
-    assert apart(worlds, worlds + 0.5) > 4
-    assert apart(np.full(9, np.inf), np.full(9, np.inf)) == 0
 
 
 # --- Tails ------------------------------------------------------------------------------------------------------------

@@ -63,13 +63,6 @@ def test_settings_narrow_a_choice():
     assert parity(trend="changepoint,changepoint").scenario.choices["trend"].values == ("changepoint",)
 
 
-def test_settings_fix_a_quantity_in_its_unit():
-    node = parity(machine=5).nodes["machine"]
-    assert (node.fixed, node.unit, node.dims) == (5.0, "TFLOP/s", ())
-    for value in ("5", "5.0", " 5".strip(), "+5", "5e0", ".5e1", np.int64(5), np.float32(5)):
-        assert parity(machine=value).nodes["machine"].fixed == 5.0
-
-
 def test_a_fixed_expression_keeps_the_unit_its_formula_gives():
     record = {
         "quantities": {"a": prior("TFLOP/s"), "sum": {"expression": "a + a"}, "limit": prior("FLOP/s")},
@@ -78,11 +71,6 @@ def test_a_fixed_expression_keeps_the_unit_its_formula_gives():
     free, fixed = graph(record), graph(record, sum=3)
     assert fixed.nodes["sum"].unit == free.nodes["sum"].unit
     assert fixed.nodes["sum"].fixed == 3.0
-
-
-@pytest.mark.parametrize("key", ["brain/dettmers-2015.firing_rate", "dettmers-2015.firing_rate", "brain.firing_rate"])
-def test_settings_fix_an_input_by_model_or_by_quantity(key):
-    assert parity(**{key: "100"}).set_inputs == {"brain/dettmers-2015.firing_rate": {"value": 100.0}}
 
 
 @pytest.mark.parametrize(

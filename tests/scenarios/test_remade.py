@@ -9,7 +9,7 @@ import pytest
 import forecast
 from forecast.contract.registry import get_registry
 from forecast.errors import ScenarioError
-from toolkit import assert_bitwise, sample
+from toolkit import assert_bitwise
 
 SMALL = {"draws": 8, "seed": 0}
 CSV = "date,flops\n2018-01-01,1e15\n2019-01-01,2e15\n2020-01-01,4e15\n2021-01-01,7e15\n2022-01-01,2e16\n"
@@ -80,7 +80,7 @@ EVERY = get_registry().names("scenario")
 
 
 @pytest.mark.filterwarnings("ignore")  # few worlds are left
-@pytest.mark.parametrize("name", [ALWAYS, *sample([each for each in EVERY if each != ALWAYS], 0, 6)])
+@pytest.mark.parametrize("name", [ALWAYS, *(pytest.param(each, marks=pytest.mark.slow) for each in EVERY[::6])])
 def test_a_scenario_is_made_again(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     _remade(name, tmp_path)

@@ -17,7 +17,6 @@ from forecast.errors import (
     UsageError,
 )
 from forecast.report.headline import opening_sentence
-from forecast.scenarios.settings import setting_values
 from forecast.sensitivity.first_and_total import sobol_indices
 from tests.toolkit import assert_bitwise
 
@@ -26,26 +25,6 @@ SPAN = {"start": 2025, "until": 2027}
 
 def run(quantities, **given):
     return forecast.project({**SPAN, "quantities": quantities}, draws=2, with_=given)
-
-
-def test_a_number_is_read_as_it_is_typed():
-    assert [setting_values.parse_set_number("x", text) for text in ("24", "-1e3", " 5".strip(), ".5")] == [
-        24.0,
-        -1000.0,
-        5.0,
-        0.5,
-    ]
-    for wrong in ("1_000", "nan", "inf", "", "ten", True, None, 10**400):
-        with pytest.raises(UsageError, match=r"^set x: expected a finite number, got "):
-            setting_values.parse_set_number("x", wrong)
-
-
-def test_a_bound_is_named_with_its_unit_and_is_itself_allowed():
-    assert setting_values.parse_set_number("memory", "0", lower=0.0) == 0.0
-    with pytest.raises(UsageError, match=r"^set memory: expected at least 0 GiB, got -5$"):
-        setting_values.parse_set_number("memory", "-5", lower=0.0, unit="GiB")
-    with pytest.raises(UsageError, match=r"^set stages: expected at least 1, got 0$"):
-        setting_values.parse_set_number("stages", 0, lower=1.0)
 
 
 def test_a_quantity_that_is_stated_as_positive_cannot_be_set_below_0():
@@ -118,21 +97,6 @@ def test_an_input_states_its_own_under_every_name_it_has(key):
 def test_what_is_never_negative_is_not_answered_as_if_it_could_be(scenario, key, unit):
     with pytest.raises(UsageError, match=rf"^set {key}: expected at least 0{unit.replace('*', '.')}, got -5$"):
         forecast.project(scenario, draws=2, with_={key: -5})
-
-
-@pytest.mark.parametrize(
-    ("scenario", "given"),
-    [
-        ("gpu-cluster", {"chips": 0}),
-        ("gpu-delivered", {"columns": 0}),
-        ("gpu-limit", {"area": -1}),
-        ("scaling-ends", {"power_limit": -5}),
-        ("brain-parity", {"brain": -5}),
-    ],
-)
-def test_what_no_machine_can_have_is_refused(scenario, given):
-    with pytest.raises(UsageError, match=rf"^set {next(iter(given))}: expected at least [01]"):
-        forecast.project(scenario, with_=given, draws=10)
 
 
 # --- units, ranges, distributions -------------------------------------------------------------------------------------

@@ -91,11 +91,6 @@ def test_where_compares_at_every_door(tmp_path):
     assert "expected 'COLUMN is VALUE' or 'COLUMN > NUMBER'" in call("ask", f"{path}:share", "--where", "users")[2]
 
 
-def test_where_finds_what_is_missing(tmp_path):
-    path = write(tmp_path / "a.csv", "x,y", "1,2", ",3", "3,4", "NA,5")
-    assert forecast.read(path).where("x", "none", "where")["y"].tolist() == [3, 5]
-
-
 @pytest.mark.parametrize("sign", ["$", "US$", "£"])
 def test_the_sign_of_a_currency_tells_thousands(tmp_path, sign):
     path = write(tmp_path / "prices.txt", "year;price", *(f"{year};{sign}{year - 2008},200" for year in YEARS))

@@ -210,18 +210,6 @@ def test_decisions_are_said_in_one_line(tmp_path: Path) -> None:
     )
 
 
-def test_ragged_rows_are_named(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"a\.csv:3: 3 cells where the header names 2 columns; a\.csv:4: 1 cells"):
-        read(tmp_path, "x,y\n1,2\n1,2,3\n1\n4,5\n6,7\n")
-
-
-def test_a_name_given_twice_is_an_error_where_it_is_asked_for(tmp_path: Path) -> None:
-    table = read(tmp_path, "x,loss,loss\n1,2,3\n2,3,4\n")
-    with pytest.raises(DataError, match=r"'loss' is given 2 times: say 'loss \(1\)' or 'loss \(2\)'"):
-        table.column("loss")
-    assert table["loss (2)"].tolist() == [3, 4]
-
-
 def test_nested_names_may_be_written_in_full(tmp_path: Path) -> None:
     content = json.dumps({"results": {"a": {"m": {"loss": 2.5}}, "b": {"m": {"loss": 3}}}})
     table = read(tmp_path, content, "a.json")

@@ -88,11 +88,6 @@ def test_03_an_unnamed_first_column_is_an_index() -> None:
     assert list(forecast.read(DATA / "03-index-column.csv")) == ["index", "size", "score"]
 
 
-def test_04_words_for_missing() -> None:
-    _, read = at_2030("04-missing-words.csv:level")
-    assert read == "Read 04-missing-words.csv: 10 of 12 rows (2 without level or when)."
-
-
 def test_05_a_blank_cell() -> None:
     fit = forecast.Law("a + b*x", variables=["x"]).fit(DATA / "05-blank-cell.csv")
     assert fit.read == "Read 05-blank-cell.csv: 6 of 7 rows (1 without y)."
@@ -105,56 +100,6 @@ def test_05_a_blank_cell() -> None:
 def test_06_only_columns_that_are_asked_for_are_judged() -> None:
     assert at_2030("06-thousands-elsewhere.csv:level")[1] == "Read 06-thousands-elsewhere.csv: 12 rows."
     assert series("06-thousands-elsewhere.csv", "seats")["seats"][:2].tolist() == [4000, 5800]
-
-
-def test_07_money_and_percent() -> None:
-    columns = series("07-money-and-percent.csv", "price", "month")
-    np.testing.assert_allclose(columns["price"], np.round(300 * GROWTH), atol=1)
-    assert columns.units["price"] == "USD"
-    assert columns["share"][0] == 2.4
-    assert columns.kind("share") == "percent"
-    found = answer("ask", str(DATA / "07-money-and-percent.csv:share"), "--at", "2030")["result"]["answer"]
-    assert 90 < found["p95"] <= 100
-    assert answer("ask", str(DATA / "07-money-and-percent.csv:price"))["result"]["answer"]["unit"] == "USD"
-
-
-def test_08_month_first() -> None:
-    found = answer("extrapolate", str(DATA / "08-us-dates.csv"), "--x", "ending", "--y", "units", "--to", "2025")
-    assert found["read"] == ["Read 08-us-dates.csv: 12 rows, dates month/day/year."]
-    assert found["result"]["beyond"]["years"] == pytest.approx(1.0, abs=0.02)
-    assert str(forecast.read(DATA / "08-us-dates.csv")["ending"][0])[:10] == "2021-03-30"
-
-
-def test_10_Unix_seconds() -> None:
-    columns = series("10-unix-seconds.csv", "Value", "Wall time")
-    years = columns.years("Wall time")
-    assert years[0] == pytest.approx(2022.6, abs=0.02)
-    assert (np.diff(years) * 365 * 24) == pytest.approx(np.ones(9), abs=1e-3)
-    assert "'Wall time' as Unix seconds" in columns.notes.line()
-    found = answer("extrapolate", str(DATA / "10-unix-seconds.csv"), "--x", "Step", "--y", "Value", "--to", "1e5")
-    assert 1.9 < found["result"]["points"][0]["median"] < 2.09
-
-
-def test_13_lines_around_the_table() -> None:
-    _, read = at_2030("13-preamble-units-footer.csv:level")
-    assert "2 lines above the header left out, 1 line below the table left out" in read
-    assert forecast.read(DATA / "13-preamble-units-footer.csv").units["level"] == "TFLOP/s"
-
-
-@pytest.mark.parametrize("name", ["14-tabs.tsv", "14-blanks.dat", "15-records.json"])
-def test_14_15_other_formats(name: str) -> None:
-    x = "year" if name.endswith("dat") else "when"
-    columns = series(name, "level", x)
-    np.testing.assert_allclose(columns["level"], GROWTH, rtol=2e-3)
-    median, read = at_2030(f"{name}:level")
-    found = answer("extrapolate", str(DATA / name), "--x", x, "--y", "level", "--to", "2030")
-    assert found["result"]["points"][0]["median"] == pytest.approx(median, rel=0.1)
-    assert found["read"] == [read]
-
-
-def test_15_lines_of_JSON() -> None:
-    found = answer("extrapolate", str(DATA / "15-lines.jsonl"), "--x", "step", "--y", "loss", "--to", "12800")
-    assert 1.95 < found["result"]["points"][0]["median"] < 2.08
 
 
 def test_16_names_with_blanks() -> None:

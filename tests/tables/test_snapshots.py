@@ -14,7 +14,7 @@ from forecast import tables
 from forecast.errors import DownloadError, TableError, UnknownNameError, UsageError
 from forecast.tables import cited_hashes, diff, file_formats, table
 from forecast.tables.remote import snapshots, trust_on_first_use
-from forecast.tables.remote.download import cache_folder, fetch
+from forecast.tables.remote.download import cache_folder
 from forecast.tables.remote.snapshots import Snapshot
 
 ONE = b"run,loss\na,2.5\nb,2.25\n"
@@ -204,12 +204,6 @@ def test_nothing_recorded_and_no_server_names_the_command(runs, upstream):
     upstream.pages.clear()
     with pytest.raises(DownloadError, match=f"404; the file recorded on {DAY} .* stays in use"):
         take(runs, update=True)
-
-
-def test_the_size_is_capped(runs, upstream):
-    with pytest.raises(DownloadError, match="larger than the limit"):
-        fetch(f"{upstream.url}/runs.csv", "recorded", "runs.csv", where="demo", limit=5)
-    assert cached() == []
 
 
 @pytest.mark.parametrize(

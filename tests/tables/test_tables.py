@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from forecast import tables
 from forecast.base.json_text import strict_json
 from forecast.errors import DataError, EmptyDataError, TableError, UnitError, UnknownNameError, UsageError
 from forecast.tables import file_hash, flatten_rows, select, table, to_columns
@@ -338,17 +337,3 @@ def test_a_column_asked_for_by_a_wrong_name() -> None:
         to_columns({"speed": [1.0]}).column("sped")
     with pytest.raises(TableError, match=r"column 'name': expected numbers, got text \('a'\)"):
         to_columns({"name": ["a"]}).numeric("name")
-
-
-def test_importing_tables_is_cheap() -> None:
-    heavy = {"numpy", "xarray", "pandas", "pint", "requests"}
-    code = (
-        "import sys, forecast.tables, forecast.base.netcdf;"
-        f"print(sorted(m for m in {heavy} & set(sys.modules) if type(sys.modules[m]).__name__ != '_LazyModule'))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
-    assert done.stdout.strip() == "[]", done.stderr
-
-
-def test_all_is_sorted() -> None:
-    assert tables.__all__ == sorted(tables.__all__)

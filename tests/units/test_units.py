@@ -1,8 +1,6 @@
 """Units: reading, converting, and balancing formulas."""
 
 import importlib
-import subprocess
-import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -216,12 +214,6 @@ def test_label():
     assert units.label("") == ""
     with pytest.raises(UnitError):
         units.label("wattt")
-
-
-def test_importing_units_does_not_import_pint():
-    code = "import sys, forecast.units; print('pint' in sys.modules, 'numpy' in sys.modules)"
-    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert answer.stdout.split() == ["False", "False"]
 
 
 def test_plugins_add_units(monkeypatch):

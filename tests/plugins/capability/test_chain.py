@@ -27,7 +27,6 @@ from toolkit import command
 
 chain = command("chain")
 STRAIGHT, BENT, DRIVEN = PLAIN, Form(compute="bent"), Form(algorithms="research")
-BY_COMPUTE = {form.compute: form for form in (STRAIGHT, BENT)}
 
 
 def medians(form: Form) -> dict[str, float]:
@@ -79,13 +78,6 @@ def test_horizons_are_those_of_the_suite_that_stood_at_the_date():
         observed(1990.0)
     assert observed(2023.25).rated.any()
     assert not observed(2023.0).rated.any()
-
-
-def test_another_row_has_another_hash():
-    changed = rows().value.copy()
-    changed[7] += 0.001
-    assert replace(rows(), value=changed).hash != rows().hash
-    assert observed().hash == rows().hash
 
 
 # --- the likelihood -------------------------------------------------------------------------------------------------
@@ -445,10 +437,6 @@ def test_a_record_stands_as_long_as_records_did():
         assert (run.worlds["age"] == run.worlds["age"].isel(time=0)).all()
 
 
-def test_a_longer_horizon_keeps_the_earlier_steps():
-    np.testing.assert_array_equal(_path("run", STRAIGHT, AHEAD)[:9], _path("run", STRAIGHT, AHEAD[:9]))
-
-
 def test_the_chain_goes_on_from_the_end_of_its_tables():
     with pytest.raises(DataError, match=r"goes on from 2026\.75, got a first step at 2020"):
         _path("run", STRAIGHT, np.array([2020.0, 2021.0]))
@@ -521,19 +509,6 @@ def crossings() -> dict[tuple[str, str], float]:
     }
 
 
-@pytest.mark.slow
-def test_the_pace_of_algorithms_moves_the_index_by_years_and_compute_matters():
-    for drives in ("no", "yes"):
-
-        def of(variant, drives=drives):
-            return crossings()[drives, variant]
-
-        assert of("algorithms 1.6 times a year") - of("algorithms 16 times a year") >= 2
-        slow, fast = "compute frozen and algorithms 1.6 times a year", "compute frozen and algorithms 16 times a year"
-        assert of(slow) - of(fast) >= 10
-        assert of("compute frozen") > of("as estimated")
-
-
 def test_frozen_research_compute_matters_where_research_drives_algorithms_and_nowhere_else():
     frozen, both = ({drives: crossings()[drives, variant] for drives in ("no", "yes")}
                     for variant in ("compute frozen", "compute and research frozen"))  # fmt: skip
@@ -559,16 +534,6 @@ def test_the_command_says_what_the_prior_makes(capsys):
     assert bare["rows"] < whole["rows"]
     width = {title: np.log(of["p95"] / of["p05"]) for title, of in points.items()}
     assert width["without models of disclosed compute"] > 2 * width["all rows"]
-
-
-@pytest.mark.slow
-def test_the_command_opens_with_a_sentence_for_each_form(capsys):
-    said = chain(capsys, "--worth", "30").out
-    opening = "an order of magnitude of compute is worth"
-    assert said.startswith(f"Straight: {opening}")
-    assert f"\nBent: {opening}" in said
-    assert "A prior centred at 5 or at 20 in place of 10 moves points per order" in said
-    assert "without models of disclosed compute (65 rows" in said
 
 
 @pytest.mark.parametrize(

@@ -46,20 +46,6 @@ def test_no_other_split_does_more(progress, people, chips, rho):
     assert labour(**case) == pytest.approx(by_search(case), rel=1e-7)
 
 
-def test_no_other_allocation_does_more():
-    rng = np.random.default_rng(0)
-    tasks = 400
-    place = (np.arange(tasks) + 0.5) / tasks
-    eta = np.where(place <= 0.3 + 0.7 / 6, does(place, CASE), 0.0)  # what machines can do at a progress of 21
-    best = labour()
-    for spread in (0.1, 1.0, 10.0):
-        for _ in range(100):
-            people, chips = (rng.gamma(spread, size=tasks) for _ in range(2))
-            chips = np.where(eta > 0, chips, 0)
-            done = CASE["people"] * people / people.mean() + eta * CASE["chips"] * chips / chips.mean()
-            assert (done ** CASE["rho"]).mean() ** (1 / CASE["rho"]) <= best
-
-
 def test_chips_that_can_do_nothing_are_no_coders():
     assert labour(progress=17.0) == CASE["people"]
     assert labour(chips=1e-9) == pytest.approx(CASE["people"], rel=1e-6)
@@ -80,15 +66,6 @@ def test_more_of_anything_does_more():
         alike = {key: np.full((1, 80), value) for key, value in CASE.items()}
         made = coding.labour(**{**alike, name: values[None]})[0]
         assert (np.diff(made) >= -1e-9 * made[1:]).all(), name
-
-
-def test_each_world_is_computed_alone():
-    rng = np.random.default_rng(1)
-    many = {name: value * rng.uniform(0.8, 1.2, (4, 30)) for name, value in CASE.items()}
-    together = coding.labour(**many)
-    for place in np.ndindex(4, 30):
-        alone = labour(**{name: values[place] for name, values in many.items()})
-        assert together[place] == pytest.approx(alone, rel=1e-9)
 
 
 def test_each_world_is_what_it_is_beside_others():

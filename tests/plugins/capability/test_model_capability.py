@@ -271,48 +271,6 @@ def test_intervals_of_earlier_years_held_one_and_two_years_later(capsys):
 # --- Single links -----------------------------------------------------------------------------------------------------
 
 
-def test_the_pace_of_the_index_lies_between_two_regressions():
-    """Worked with a general optimiser on the same rows, undisclosed compute integrated out as the source says it is."""
-    from scipy.optimize import minimize
-    from scipy.stats import norm
-
-    from forecast import tables
-    from forecast.tables import series
-
-    rows = series.rows_as_of(
-        "datasets/capability-editions", where={"edition": "2026-08"}, as_of=None, name="t", date="release_date"
-    )
-    x, y = np.log10(rows.numeric("training_compute")), rows.numeric("eci")
-    years, weights = tables.decimal_year(rows.column("release_date")), rows.column("weights").astype(str)
-    record = forecast.model("capability/training-compute@pool").fit().observed()
-    largest = np.log10([record.value[record.time <= year].max() for year in years])
-    known, spread = np.isfinite(x), np.zeros_like(x)
-    for kind in np.unique(weights):
-        like = known & (weights == kind) if (known & (weights == kind)).sum() > 9 else known
-        mine = ~known & (weights == kind)
-        spread[mine] = np.std((x - largest)[like], ddof=1)
-        x[mine] = largest[mine] + np.mean((x - largest)[like])
-    t = years - 2024
-
-    def lost(p, forward):
-        wide = np.hypot(np.exp(p[3]), spread * (p[1] if forward else 1))
-        left = y - p[0] - p[1] * (x - 25) - p[2] * t if forward else x - 25 - p[0] - p[1] * (y - 130) - p[2] * t
-        return -norm.logpdf(left, 0, wide).sum()
-
-    fine = {"xatol": 1e-10, "fatol": 1e-11, "maxfev": 20_000}
-    _, b, g, _ = minimize(lost, [130.0, 8.0, 10.0, 1.5], (True,), "Nelder-Mead", options=fine).x
-    _, _, back, _ = minimize(lost, [0.0, 0.05, -0.2, -0.5], (False,), "Nelder-Mead", options=fine).x
-    said = forecast.model("capability/pace-from-index").fit().describe().facts
-    assert said["forward"] == pytest.approx(g / b, rel=1e-5)
-    assert said["reverse"] == pytest.approx(-back, rel=1e-5)
-    fitted = forecast.model("capability/pace-from-index").fit()
-    ends = [
-        np.median(fitted.sample(np.array([2027.0]), {"place": np.full(1024, place)}, Streams(0, "p", 0)))
-        for place in (0.0, 1.0)
-    ]
-    np.testing.assert_allclose(ends, [g / b, -back], rtol=0.02)
-
-
 def test_horizon_and_index_are_joined_by_names_that_exist():
     from forecast.tables import series
     from forecast_capability.quantities.index import SAME
@@ -383,11 +341,6 @@ def test_the_limits_are_those_that_were_published(of):
         ("power_far", "GW", 2, 45), ("power_campus", "GW", 1, 5), ("tokens_all", "token", 4e14, 2e16),
     ):  # fmt: skip
         np.testing.assert_allclose(np.quantile(of(name, unit=unit)[0], [0.1, 0.9]), [low, high], rtol=0.2)
-
-
-def test_the_answer_says_which_limit_binds_first(run):
-    asked = {str(name).rpartition("_date")[0] for name in run["questions"].data_vars if str(name).endswith("_date")}
-    assert {"money_binds", "power_binds", "chips_bind", "data_bind"} <= asked
 
 
 # --- One estimate of compute, algorithms, index and horizon ----------------------------------------------------------

@@ -72,12 +72,6 @@ def test_each_pack_prints_its_reference(group):
     assert all(own[name]["note"] for name in off)
 
 
-def test_every_scenario_names_what_it_reproduces_and_the_licence():
-    for record in get_registry().records("scenario"):
-        if record.plugin.name == "capability":
-            assert any(word in record.spec.reference for word in ("licence", "MIT", "Apache-2.0", "CC-BY", "readable"))
-
-
 # --- links ------------------------------------------------------------------------------------------------------------
 
 
@@ -131,43 +125,6 @@ def test_a_link_of_one_model_moves_the_date_of_another():
     before = forecast.project("capability/ai-2027-a", draws=64)
     for name in ("extra", "kind", "goal", "delay"):
         np.testing.assert_array_equal(run["projection"][name].values, before["projection"][name].values)
-
-
-def test_a_swap_in_python_is_the_swap_of_the_command_line():
-    answer = forecast.scenario("ai-2027-a").ask("coder", draws=256)
-    swapped = answer.with_(doubling=forecast.model("capability/horizon-2024").model)
-    expected = forecast.project("capability/ai-2027-a", with_={"doubling": "capability/horizon-2024"}, draws=256)
-    assert "drawn on its own" in str(swapped.run.warnings)
-    assert read(swapped.run, "coder p50") == pytest.approx(read(expected, "coder p50"), abs=1e-9)
-
-
-def test_a_forecaster_s_doubling_time_moves_the_trend_of_metr():
-    window = {"window": "2024"}
-    own = date("metr-2025", "month", with_=window)
-    judged_by_hand = date("metr-2025", "month", with_={**window, "doubling": "capability/ai-2027-doubling"})
-    assert judged_by_hand > own + 0.5
-
-
-def test_algorithms_of_one_model_drive_another():
-    own = forecast.project("capability/direct-approach", until=2031, draws=1024)
-    other = forecast.project(
-        "capability/direct-approach", until=2031, draws=1024, with_={"pace": "capability/ho-2024-pace"}
-    )
-    assert read(own, "pace p50") == pytest.approx(0.51, abs=0.01)
-    assert read(other, "pace p50") == pytest.approx(0.4278, abs=0.004)  # 12 log10(2)/8.444
-    assert read(other, "algorithms p50 2030") < read(own, "algorithms p50 2030")
-
-
-@pytest.mark.slow
-def test_the_doubling_time_of_metr_moves_the_automated_coder():
-    own = date("ai-futures-2025-defaults", draws=1)
-    faster = date("ai-futures-2025-defaults", with_={"doubling": "capability/horizon-2024-p80"}, draws=64)
-    assert faster < own - 0.5  # 102 days instead of 149
-
-
-def test_the_doubling_time_of_one_forecaster_moves_another_s_date():
-    slower = date("ai-2027-a", with_={"doubling": "capability/ai-futures-doubling"}, draws=512)
-    assert date("ai-2027-a", draws=512) < slower < date("ai-2027-a", draws=512) + 1  # 4.9 months instead of 4.7
 
 
 def test_utilisation_of_our_own_rows_moves_the_largest_run():

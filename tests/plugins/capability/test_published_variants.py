@@ -147,14 +147,6 @@ def test_the_reconstruction_of_cotra_lies_near_her_table():
     assert read(forecast.project("capability/cotra-2020"), "tai p90") == np.inf  # >2100
 
 
-@pytest.mark.parametrize("req", ["raw", "25 + 5/7*(raw - 25)", "updated", "25 + 5/7*(updated - 25)"])
-def test_none_of_four_requirements_prints_what_the_readme_of_the_direct_approach_prints(req):
-    changed = {"extends": "capability/direct-approach", "quantities": {"req": {"expression": req}}}
-    run = forecast.project(changed, draws=2048)
-    found = np.array([read(run, f"tai by {year}.01") for year in (2030, 2050, 2100)])
-    assert np.abs(found - [0.29, 0.69, 0.79]).max() > 0.03
-
-
 # --- AI 2027, its update of May 2025 ----------------------------------------------------------------------------------
 
 

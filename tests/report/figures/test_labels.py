@@ -7,7 +7,7 @@ from matplotlib.text import Text
 import forecast
 from forecast.base import plot_style
 from forecast.report.figures import fan_chart
-from forecast.report.figures.fan_chart import Band, Label, OccupiedAreas, place_labels
+from forecast.report.figures.fan_chart import Label, OccupiedAreas, place_labels
 from forecast.report.figures.projection_figure import compose
 
 
@@ -41,27 +41,6 @@ def test_what_does_not_fit_is_left_out_or_said_shorter(axis):
     assert written(axis) == ["a date"]
     place_labels(axis, [Label(["too long for any panel " * 5, "short"], ((2, 2),))], OccupiedAreas(np.empty((0, 2))), 9)
     assert written(axis)[1:] == ["short"]
-
-
-def test_a_band_is_free_where_nothing_else_is_and_a_line_never(axis):
-    dates = np.array([0.0, 10.0])
-    band = Band(dates, np.array([0.0, 0.0]), np.array([9.0, 9.0]), np.array([10.0, 10.0]))
-    place_labels(axis, [Label(["record"], ((5, 4),))], OccupiedAreas(np.empty((0, 2)), [band]), 9)
-    assert written(axis) == []
-    place_labels(axis, [Label(["newest"], ((5, 4),), over=1)], OccupiedAreas(np.empty((0, 2)), [band]), 9)
-    (text,) = (text for text in axis.texts if text.get_text())
-    place_labels(
-        axis, [Label(["on the line"], ((5, 9),), over=1)], OccupiedAreas(np.empty((0, 2)), [band], rows=[9.0]), 9
-    )
-    line = axis.transData.transform((0, 9))[1]
-    for text in axis.texts:
-        box = Text.get_window_extent(text)
-        assert not box.y0 < line < box.y1
-
-
-def test_no_more_are_written_than_asked_for(axis):
-    place_labels(axis, [Label([f"l{i}"], ((i + 1, 5),)) for i in range(6)], OccupiedAreas(np.empty((0, 2))), 3)
-    assert written(axis) == ["l0", "l1", "l2"]
 
 
 def test_the_newest_is_named_with_its_value_and_records_by_what_the_table_calls_them():

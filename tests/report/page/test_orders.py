@@ -24,44 +24,6 @@ def bests(made):
     return [made.sets[code] if code < len(made.sets) else None for code in made.best.tolist()]
 
 
-def test_ties_share_a_world_and_nobody_may_be_best():
-    value = [[3, 1, 2], [1, 1, 0], [2, 2, 9], [5, 6, 7]]
-    takes = [[1, 1, 1], [1, 1, 1], [1, 1, 0], [0, 0, 0]]
-    assert bests(order(value, takes)) == [[0], [0, 1], [0, 1], []]
-    assert bests(order(value, takes, lowest=True)) == [[1], [2], [0, 1], []]
-
-
-def test_a_world_in_which_one_fails_cannot_be_compared_unless_it_always_fails():
-    assert bests(order([[1, np.nan], [2, 3]])) == [None, [1]]
-    assert bests(order([[1, np.nan], [2, np.nan]])) == [[0], [0]]
-
-
-def test_first_worlds_are_ranked_under_every_other_choice():
-    value = np.random.default_rng(1).normal(size=(50, 2, 3))
-    made = order(value, count=20)
-    assert made.best.shape == (2, 20)
-    assert [[made.sets[code] for code in row] for row in made.best] == [
-        [[int(value[w, use].argmax())] for w in range(20)] for use in range(2)
-    ]
-    assert made.values.codes.shape == (2, 3, 20)
-    assert np.abs(made.values.values() - np.moveaxis(value[:20], 0, -1)).max() < 1e-3
-
-
-def test_more_than_eight_bits_are_taken_where_needed():
-    every = (np.arange(300)[:, None] >> np.arange(9)) & 1  # 300 different sets of those that tie
-    made = order(every + 1.0, every)
-    assert made.best.dtype == np.uint16
-    assert bests(made) == [np.flatnonzero(row).tolist() for row in every]
-    assert order(every[:200] + 1.0, every[:200]).best.dtype == np.uint8
-
-
-def test_who_takes_part_is_one_bit_a_world():
-    takes = np.random.default_rng(2).integers(0, 2, size=(19, 3))
-    packed = np.frombuffer(base64.b64decode(order(np.ones((19, 3)), takes).packed()["takes"]), dtype=np.uint8)
-    bits = packed.reshape(3, 3)
-    assert [[bits[i, w >> 3] >> (w & 7) & 1 for w in range(19)] for i in range(3)] == takes.T.tolist()
-
-
 @pytest.mark.parametrize("keep", [400, 100])
 def test_codes_give_the_shares_of_the_projection(keep):
     """Where worlds are counted, those that are kept are the first, and say what they say."""

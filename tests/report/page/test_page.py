@@ -10,9 +10,8 @@ import pytest
 
 import forecast
 from forecast import save
-from forecast.errors import ResultError, UsageError
 from forecast.report.brief import brief
-from forecast.report.page import html, style, write_page
+from forecast.report.page import html, style
 from forecast.report.page.appendices import _link
 from forecast.report.page.page_data import unit_scales
 from toolkit import command
@@ -146,18 +145,6 @@ def test_equal_answers_make_equal_pages(tree, page):
 def test_a_page_of_a_saved_projection_is_that_of_the_fresh_one(tree, page, tmp_path):
     save(tree, tmp_path / "a.nc")
     assert html(forecast.load(tmp_path / "a.nc").run, toml="until = 2060\n") == page
-
-
-@pytest.mark.parametrize("name", ["f.pdf", "f", "f.html.txt"])
-def test_other_endings_are_refused(tree, tmp_path, name):
-    with pytest.raises(UsageError, match=r"expected a page that ends in \.html"):
-        write_page(tree, tmp_path / name)
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_folder_that_is_not_there_is_refused(tree, tmp_path):
-    with pytest.raises(ResultError, match="folder"):
-        write_page(tree, tmp_path / "no" / "f.html")
 
 
 def test_without_dates_or_values_the_page_is_a_report():
