@@ -24,7 +24,7 @@ from forecast.conformance.answer_checks import Breach, find_breaches, lever_brea
 from forecast.conformance.called_with_data import reader_reads, score_scores
 from forecast.conformance.law_checks import LAW_CHECKS, check_array, refuse, reject_writes
 from forecast.conformance.shape_checks import SHAPE_CHECKS
-from forecast.contract.registry import Record, get_registry, import_target
+from forecast.contract.registry import Record, Registry, get_registry, import_target
 from forecast.contract.specs import EstimateSpec, FunctionSpec, Input, TrendSpec
 from forecast.errors import DownloadError, ForecastError, printable
 from forecast.formula import parse
@@ -278,15 +278,15 @@ def _refuse_breaches(record: Record, found: list[Breach], what: str = "") -> Non
 
 
 @functools.lru_cache(maxsize=1)
-def _shared_cache(name: str) -> RunCache:
-    """Return what the checks of one scenario fit and draw, so that it is fitted once."""
+def _cache_of(registry: Registry) -> RunCache:
+    """Return what the checks of scenarios fit and draw, so that it is fitted once; other plugins start another one."""
     return RunCache(SHARED_BYTES)
 
 
 def _scenario_runs(record: Record) -> None:
     """It runs whole, in every combination of its choices, and every quantity keeps what it declares."""
     with _skip_downloads():
-        run = project(record.full_name, draws=SCENARIO_DRAWS, cache=_shared_cache(record.full_name))
+        run = project(record.full_name, draws=SCENARIO_DRAWS, cache=_cache_of(get_registry()))
     if failed := run.failures:
         raise refuse(record, f"{len(failed)} of its parts cannot be had: {printable(failed[0], 400)}")
     constraint_checks.of_run(record, run)
@@ -298,7 +298,7 @@ def _scenario_holds(record: Record) -> None:
     if "published_on" in scenario.stated:
         raise unittest.SkipTest("a rebuilt publication prints what was published")
     with _skip_downloads():
-        found = find_breaches(project(scenario, draws=COMPARISON_DRAWS, cache=_shared_cache(record.full_name)))
+        found = find_breaches(project(scenario, draws=COMPARISON_DRAWS, cache=_cache_of(get_registry())))
     _refuse_breaches(record, found)
 
 
@@ -308,7 +308,7 @@ def _scenario_levers(record: Record) -> None:
     if not scenario.levers:
         raise unittest.SkipTest("names no levers")
     with _skip_downloads():
-        found = list(lever_breaches(scenario, draws=SCENARIO_DRAWS, cache=_shared_cache(record.full_name)))
+        found = list(lever_breaches(scenario, draws=SCENARIO_DRAWS, cache=_cache_of(get_registry())))
     _refuse_breaches(record, found, "lever ")
 
 

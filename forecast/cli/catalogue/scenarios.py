@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,6 +16,9 @@ from forecast.contract.registry import Record
 from forecast.contract.specs import ScenarioSpec
 from forecast.errors import ForecastError, ScenarioError, UsageError, printable
 from forecast.scenarios.registered import read_scenario
+
+if TYPE_CHECKING:
+    from forecast.projection.paths.run_cache import RunCache
 
 __all__ = ["scenarios"]
 
@@ -111,13 +114,13 @@ def check_scenario(
     from forecast.conformance.answer_checks import RULES
     from forecast.conformance.door_checks import DOOR_RULES, door_breaches
     from forecast.contract.registry import get_registry
+    from forecast.projection.paths.run_cache import SHARED_BYTES, RunCache
 
     if (scenario is None) is not everything:
         raise UsageError("scenarios check: expected the name of a scenario, or --all")
-    registry = get_registry()
-    checked = [
-        _check_one(name, draws, seed) for name in (registry.names("scenario") if scenario is None else [scenario])
-    ]
+    registry, cache = get_registry(), RunCache(SHARED_BYTES)
+    names = registry.names("scenario") if scenario is None else [scenario]
+    checked = [_check_one(name, draws, seed, cache) for name in names]
     doors = registry.records("quantity") if everything else []
     found = [(each.full_name, door_breaches(each.spec, draws=draws, seed=seed)) for each in doors]  # type: ignore[arg-type]
     rules = [*RULES, *(DOOR_RULES if everything else ())]
@@ -144,17 +147,17 @@ def check_scenario(
         ctx.exit(1)
 
 
-def _check_one(name: str, draws: int, seed: int) -> dict[str, Any]:
-    """Return what breaks a rule in one scenario, what failed, and what it takes to repeat it."""
+def _check_one(name: str, draws: int, seed: int, cache: RunCache) -> dict[str, Any]:
+    """Return what breaks a rule in one scenario, what failed, and what it takes to repeat it, keeping fits."""
     from forecast.conformance.answer_checks import find_breaches, lever_breaches
     from forecast.projection.engine import project
     from forecast.scenarios.scenario import Scenario
 
     loaded = Scenario.load(name)
     exempt = "published_on" in loaded.stated
-    run = None if exempt else project(loaded, draws=draws, seed=seed)
+    run = None if exempt else project(loaded, draws=draws, seed=seed, cache=cache)
     raw = read_scenario(Path(name)) if name.lower().endswith(".toml") else {}
-    idle = list(lever_breaches(loaded, draws=min(draws, _LEVER_DRAWS), seed=seed))
+    idle = list(lever_breaches(loaded, draws=min(draws, _LEVER_DRAWS), seed=seed, cache=cache))
     # what another file offers to move is no fault of one that extends it
     inherited = [each.question for each in idle if "extends" in raw and each.question not in raw.get("levers", {})]
     own = [each for each in idle if each.question not in inherited]
