@@ -162,7 +162,7 @@ def _question_lines(record: Record, name: str) -> list[tuple[str, str]]:
     """Return the line that asks each question of a scenario, and its title; one that no line can ask is run."""
     whole = f"forecast run {name}"
     try:
-        raw = read_scenario(Path(record.spec.path))  # type: ignore[attr-defined]
+        raw = read_scenario(Path(record.spec.path))
     except ForecastError:
         return [(whole, "")]
     stated: dict[str, dict[str, Any]] = {
@@ -326,13 +326,8 @@ def record_details(record: Record, describe: Callable[[Record], dict[str, Any]])
 # --- Quantities of the world ------------------------------------------------------------------------------------------
 
 
-def _spec(record: Record) -> QuantitySpec:
-    assert isinstance(record.spec, QuantitySpec)
-    return record.spec
-
-
 def _forecast(record: Record) -> str:
-    return _with_settings(_spec(record)) or "none"
+    return _with_settings(record.spec) or "none"
 
 
 def _with_settings(each: Any) -> str:
@@ -346,7 +341,7 @@ def _bound(value: float | None, source: str, unit: str) -> str:
 
 def describe_quantity(record: Record) -> dict[str, Any]:
     """Return a quantity of the world as plain data."""
-    spec = _spec(record)
+    spec = record.spec
     return {
         "definition": spec.definition,
         "unit": spec.unit,
@@ -364,4 +359,4 @@ def describe_quantity(record: Record) -> dict[str, Any]:
 
 
 #: The columns that a list of quantities shows beside their names and titles.
-QUANTITY_COLUMNS: dict[str, Callable[[Record], Any]] = {"unit": lambda r: _spec(r).unit, "forecast": _forecast}
+QUANTITY_COLUMNS: dict[str, Callable[[Record], Any]] = {"unit": lambda r: r.spec.unit, "forecast": _forecast}

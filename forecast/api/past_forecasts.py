@@ -69,7 +69,7 @@ def evaluated_claims(
     """Return claims with their verdicts, and a sentence that counts these."""
     records = list(records)
     rows = claim_verdicts.evaluate_all(records, progress=progress)
-    done = outcomes.summary_by_kind(r.spec.forecast for r in records) if forecasts else []  # type: ignore[attr-defined]
+    done = outcomes.summary_by_kind(r.spec.forecast for r in records) if forecasts else []
     headline = outcomes.hit_rate_sentence(done) if forecasts else claim_verdicts.verdict_counts_sentence(rows)
     found = ClaimList(rows, headline=headline, columns=("id", "verdict", "stated", "computed", "unit", "statement"))
     found.by_kind = done

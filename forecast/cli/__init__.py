@@ -164,7 +164,7 @@ def _plugin_command(ctx: click.Context, name: str) -> click.Command:
         # our own commands are candidates too
         raise UnknownNameError("command", name, [*COMMANDS, *_plugin_commands()]) from problem
     what = f"command {record.full_name} of {record.plugin.distribution}"
-    command = import_target(record.spec.target, what=what)  # type: ignore[attr-defined]
+    command = import_target(record.spec.target, what=what)
     if not isinstance(command, click.Command):
         raise PluginContractError(f"{what}: expected a click command, got {type(command).__name__}")
     ctx.ensure_object(dict)["foreign"] = what

@@ -24,8 +24,7 @@ TINY_CSV = "date,value\n2020-01-01,1\n2021-01-01,2\n"
 
 
 def _code(record: Record) -> Callable[..., Any]:
-    spec: Any = record.spec
-    code = import_target(spec.target, what=f"{spec.kind} '{record.full_name}'")
+    code = import_target(record.spec.target, what=f"{record.spec.kind} '{record.full_name}'")
     if not callable(code):
         raise refuse(record, f"target: expected something to call, got {type(code).__name__}")
     return code  # type: ignore[no-any-return]
@@ -110,11 +109,10 @@ def reader_reads(record: Record) -> None:
     """It makes columns of one length of the file that its record names, or of a tiny CSV file."""
     from forecast.tables.file_formats import read_with
 
-    spec: Any = record.spec
     code = _code(record)
     _check_signature(record, code, "f(path)", Path("file"))
-    if spec.example:
-        read_with(record, Path(spec.example), where="its example")
+    if record.spec.example:
+        read_with(record, Path(record.spec.example), where="its example")
         return
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "tiny.csv")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,7 @@ CONSTRAINT_RTOL = 1e-9
 
 def check_constraints(record: Record, model: Model, time: Array, draws: Array, *, whose: str = "") -> None:
     """Refuse draws, (time, draw), that leave what a model declares, naming the first date and the value."""
-    spec: Any = record.spec
+    spec = record.spec
     if isinstance(spec, TrendSpec) and (spec.frontier or spec.records) and model.keeps != "frontier":
         raise refuse(record, 'its series is a running maximum, and it does not declare keeps = "frontier"')
     problem = _find_breach(time, draws, model.keeps, model.bounds, model.at_most, model.unit)
@@ -135,6 +135,6 @@ def weighted_trends(record: Record) -> Iterator[tuple[Model, float]]:
     """Walk the trends that stand behind a series where nobody names a shape, with their weights."""
     from forecast.models import model
 
-    spec: Any = record.spec
+    spec = record.spec
     for shape, weight in [(spec.shape, 1.0)] if spec.shape else [(s.name, s.weight) for s in spec.shapes if s.weight]:
         yield model(record.full_name, shape=shape), weight

@@ -52,24 +52,23 @@ def _law(record: Record) -> Any:
 
 def _example_points(record: Record) -> tuple[dict[str, float], dict[str, Array]]:
     """Return the example parameters and read-only points spread over the domain."""
-    spec: Any = record.spec
-    if not spec.example or not spec.domain:
+    if not record.spec.example or not record.spec.domain:
         raise unittest.SkipTest("gives no example and domain")
     for what, given, names in (
-        ("example", spec.example, _law(record).parameters),
-        ("domain", spec.domain, tuple(spec.variables)),
+        ("example", record.spec.example, _law(record).parameters),
+        ("domain", record.spec.domain, tuple(record.spec.variables)),
     ):
         if set(given) != set(names):
             raise refuse(record, f"{what}: expected {', '.join(names)}; got {', '.join(given)}")
     rng = np.random.default_rng(0)
     points = {}
-    for name, (low, high) in spec.domain.items():
+    for name, (low, high) in record.spec.domain.items():
         u = rng.random(N_CHECK_POINTS)
         # wide positive ranges are spread over their decades
         values = low * (high / low) ** u if low > 0 and high / low > 10 else low + (high - low) * u
         values.flags.writeable = False
         points[name] = values
-    return dict(spec.example), points
+    return dict(record.spec.example), points
 
 
 def _law_value(record: Record, parameters: Mapping[str, float], points: Mapping[str, Any]) -> Any:
@@ -79,27 +78,25 @@ def _law_value(record: Record, parameters: Mapping[str, float], points: Mapping[
 
 
 def _law_units(record: Record) -> None:
-    spec: Any = record.spec
-    for name, unit in spec.variables.items():
+    for name, unit in record.spec.variables.items():
         units.unit(unit, where=f"law '{record.full_name}': variable '{printable(name, 60)}'")
-    units.unit(spec.unit, where=f"law '{record.full_name}': output '{printable(spec.output, 60)}'")
+    units.unit(record.spec.unit, where=f"law '{record.full_name}': output '{printable(record.spec.output, 60)}'")
 
 
 def _law_text(record: Record) -> None:
     """Text → formula → text → formula is the same formula, with the same values."""
-    spec: Any = record.spec
-    if spec.expression is None:
+    if record.spec.expression is None:
         raise unittest.SkipTest("has no text form")
     names: set[str] = set()
-    for text in (spec.expression, *((spec.equals,) if spec.equals is not None else ())):
+    for text in (record.spec.expression, *((record.spec.equals,) if record.spec.equals is not None else ())):
         first = formula.parse(text, where=f"law '{record.full_name}'")
         again = formula.parse(first.text, where=f"law '{record.full_name}'")
         if again.text != first.text or again.names != first.names:
             raise refuse(record, f"'{printable(first.text)}' comes back as '{printable(again.text)}'")
         names |= set(first.names)
-    if spec.equals is not None:
-        names.discard(spec.output)
-    if set(_law(record).parameters) != names - set(spec.variables):
+    if record.spec.equals is not None:
+        names.discard(record.spec.output)
+    if set(_law(record).parameters) != names - set(record.spec.variables):
         raise refuse(record, "its parameters are not the names in its text that are no variables")
 
 
@@ -146,14 +143,13 @@ def _law_jacobian(record: Record) -> None:
 
 
 def _law_recovers(record: Record) -> None:
-    spec: Any = record.spec
     parameters, points = _example_points(record)
     law = _law(record)
     points = {name: values[:N_DATA_POINTS] for name, values in points.items()}
     noise = 1 + NOISE * np.random.default_rng(1).standard_normal(N_DATA_POINTS)
     data = {**points, law.output: _law_value(record, parameters, points) * noise}
     fit = law.fit(data, seed=0)
-    if spec.ridge:
+    if record.spec.ridge:
         apart = np.max(np.abs(law.value(fit.values, **points) / data[law.output] - 1))
         if not apart <= 10 * NOISE:
             raise refuse(record, f"fitted to its own data it misses them by {apart:.2g}; is the domain wide enough?")
@@ -168,22 +164,20 @@ def _law_recovers(record: Record) -> None:
 
 
 def _law_published(record: Record) -> None:
-    spec: Any = record.spec
-    if not spec.published:
+    if not record.spec.published:
         raise unittest.SkipTest("has no published parameters")
     names = set(_law(record).parameters)
-    for fit in spec.published:
+    for fit in record.spec.published:
         if set(fit.parameters) != names or not set(fit.stderr) <= names:
             raise refuse(record, f"published '{fit.name}': expected parameters {', '.join(sorted(names))}")
 
 
 def _law_protocols(record: Record) -> None:
     """A protocol speaks of the law's own variables and parameters, and its rules and objective can be read."""
-    spec: Any = record.spec
-    if not spec.protocols:
+    if not record.spec.protocols:
         raise unittest.SkipTest("has no protocols")
     law = _law(record)
-    for protocol in spec.protocols:
+    for protocol in record.spec.protocols:
         where = f"law '{record.full_name}': protocol '{printable(protocol.name, 60)}'"
         for rule in (*protocol.keep, *protocol.train):
             check_rule(rule, where=where)
@@ -197,11 +191,10 @@ def _law_protocols(record: Record) -> None:
 
 def _law_requires(record: Record) -> None:
     """What a law requires (of its own names, or it is no law) is said, and holds at its example."""
-    spec: Any = record.spec
-    if not spec.requires:
+    if not record.spec.requires:
         raise unittest.SkipTest("requires nothing")
     parameters, points = _example_points(record)
-    for text, what in spec.requires.items():
+    for text, what in record.spec.requires.items():
         requirement = formula.parse(text, where=f"law '{record.full_name}': requires")
         if not what or not (np.asarray(requirement.evaluate({**parameters, **points})) > 0).all():
             raise refuse(

@@ -11,7 +11,6 @@ import functools
 import unittest
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,15 +56,14 @@ COMPARISON_DRAWS = 256
 
 
 def _model_unit(record: Record) -> None:
-    spec: Any = record.spec
     where = f"model '{record.full_name}'"
-    units.unit(spec.unit, where=where)
-    if isinstance(spec, EstimateSpec):
-        formula = parse(spec.expression, where=where)
-        inferred = units.infer(formula, {i.name: i.unit for i in spec.inputs}, where=where)
-        units.check(inferred, spec.unit, where=where)
-    if isinstance(spec, FunctionSpec):
-        for name, unit in spec.inputs.items():
+    units.unit(record.spec.unit, where=where)
+    if isinstance(record.spec, EstimateSpec):
+        formula = parse(record.spec.expression, where=where)
+        inferred = units.infer(formula, {i.name: i.unit for i in record.spec.inputs}, where=where)
+        units.check(inferred, record.spec.unit, where=where)
+    if isinstance(record.spec, FunctionSpec):
+        for name, unit in record.spec.inputs.items():
             units.unit(unit, where=f"{where}: input '{printable(name, 60)}'")
 
 
@@ -188,7 +186,6 @@ def _model_steps(record: Record) -> None:
 
 def _model_keeps(record: Record) -> None:
     """It keeps what its record declares, and draws nothing negative where everything observed is positive."""
-    spec: Any = record.spec
     for shape in _untested_shapes(record):
         beside = _FittedModelTrial(record, shape)
         constraint_checks.check_constraints(
@@ -201,15 +198,15 @@ def _model_keeps(record: Record) -> None:
     constraint_checks.check_constraints(record, trial.model, trial.time, np.nan_to_num(drawn) if trial.free else drawn)
     seen = trial.model.rests_on().fit(seed=0).observed()
     positive = seen is not None and len(seen.value) > 0 and bool((seen.value > 0).all())
-    lowest = spec.at_least if spec.at_least is not None else 0.0 if positive else None
+    lowest = record.spec.at_least if record.spec.at_least is not None else 0.0 if positive else None
     if lowest is None:
         if trial.model.keeps or trial.model.bounds or trial.model.at_most is not None:
             return
         raise unittest.SkipTest("declares nothing that it keeps, and rests on no positive series")
     least = float(drawn.min())
     if least < lowest:
-        why = "at_least declares" if spec.at_least is not None else "everything it observed is positive:"
-        raise refuse(record, f"draws {least:.4g} {spec.unit}; {why} {lowest:g} at the least")
+        why = "at_least declares" if record.spec.at_least is not None else "everything it observed is positive:"
+        raise refuse(record, f"draws {least:.4g} {record.spec.unit}; {why} {lowest:g} at the least")
 
 
 def _model_goes_on(record: Record) -> None:
@@ -221,8 +218,7 @@ def _model_goes_on(record: Record) -> None:
 
 def _function_vectorises(record: Record) -> None:
     """A part of the inputs, in another order, gives that part of the output: along what the function declares."""
-    spec: Any = record.spec
-    call = import_target(spec.target, what=f"function '{record.full_name}'")
+    call = import_target(record.spec.target, what=f"function '{record.full_name}'")
     trial = _FittedModelTrial(record)
     given = dict(trial.inputs)
     shape = next(iter(given.values())).shape
@@ -232,7 +228,7 @@ def _function_vectorises(record: Record) -> None:
         whole = np.asarray(call(**given))
         if whole.shape != shape:
             raise refuse(record, f"its function returns shape {whole.shape} for inputs of another")
-        check_places(call, given, whole, spec.along, f"function '{record.full_name}': its function")
+        check_places(call, given, whole, record.spec.along, f"function '{record.full_name}': its function")
 
 
 # The others ---------------------------------------------------------------------------------------------------------
@@ -240,8 +236,7 @@ def _function_vectorises(record: Record) -> None:
 
 def _table_described(record: Record) -> None:
     """Schema, licence, source and hash stand in the descriptor, and every unit parses."""
-    spec: Any = record.spec
-    package = descriptor.read_descriptor(Path(spec.descriptor))
+    package = descriptor.read_descriptor(Path(record.spec.descriptor))
     for resource in package.resources:
         if resource.parser != "csv":
             get_registry().find(
@@ -252,8 +247,7 @@ def _table_described(record: Record) -> None:
 
 
 def _table_reads(record: Record) -> None:
-    spec: Any = record.spec
-    if any(resource.remote for resource in descriptor.read_descriptor(Path(spec.descriptor)).resources):
+    if any(resource.remote for resource in descriptor.read_descriptor(Path(record.spec.descriptor)).resources):
         raise unittest.SkipTest("is downloaded")
     tables.table(record.full_name)
 
@@ -314,14 +308,13 @@ def _scenario_levers(record: Record) -> None:
 
 def _quantity_answers(record: Record) -> None:
     """The house's forecast and each rival answer, in a unit that converts to the quantity's."""
-    spec: Any = record.spec
-    units.check(spec.unit, spec.unit, where=f"quantity '{record.full_name}'")
-    for rival in ["", *(each.name for each in spec.rivals)] if spec.forecast else ():
+    units.check(record.spec.unit, record.spec.unit, where=f"quantity '{record.full_name}'")
+    for rival in ["", *(each.name for each in record.spec.rivals)] if record.spec.forecast else ():
         what = f"rival '{rival}'" if rival else "forecast"
         try:
             with _skip_downloads():
-                run = project(read_question(spec.name, rival=rival), draws=SCENARIO_DRAWS)
-                units.convert(1.0, run.values[0].unit, spec.unit, where=what)
+                run = project(read_question(record.spec.name, rival=rival), draws=SCENARIO_DRAWS)
+                units.convert(1.0, run.values[0].unit, record.spec.unit, where=what)
         except ForecastError as problem:
             raise refuse(record, f"{what}: {printable(problem, 300)}") from None
         if run.opening is None or run.opening.headline is None:
@@ -329,26 +322,23 @@ def _quantity_answers(record: Record) -> None:
 
 
 def _claim_computes(record: Record) -> None:
-    spec: Any = record.spec
-    claim = claims.evaluate(spec)
+    claim = claims.evaluate(record.spec)
     if claim["verdict"] == claims.FAILED:
         raise refuse(record, f"cannot be computed: {claim['note']}")
-    if claim["verdict"] == "disagrees" and not spec.note.strip():
+    if claim["verdict"] == "disagrees" and not record.spec.note.strip():
         raise refuse(
             record, f"computes {claim['computed']:.6g} where {claim['stated']} is stated, and its note does not say why"
         )
 
 
 def _unit_parses(record: Record) -> None:
-    spec: Any = record.spec
     where = f"unit '{record.full_name}'"
     # a record's name is lower case; the unit's own name, which its definition gives, need not be: OP
-    units.unit(units.check_definition(spec.definition, where=where), where=where)
+    units.unit(units.check_definition(record.spec.definition, where=where), where=where)
 
 
 def _target_loads(record: Record) -> None:
-    spec: Any = record.spec
-    target = import_target(spec.target, what=f"{spec.kind} '{record.full_name}'")
+    target = import_target(record.spec.target, what=f"{record.spec.kind} '{record.full_name}'")
     if not callable(target):
         raise refuse(record, f"target: expected something to call, got {type(target).__name__}")
 
@@ -356,8 +346,7 @@ def _target_loads(record: Record) -> None:
 def _command_loads(record: Record) -> None:
     import click
 
-    spec: Any = record.spec
-    command = import_target(spec.target, what=f"command '{record.full_name}'")
+    command = import_target(record.spec.target, what=f"command '{record.full_name}'")
     if not isinstance(command, click.Command):
         raise refuse(record, f"target: expected a click command, got {type(command).__name__}")
 

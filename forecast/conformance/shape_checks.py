@@ -143,16 +143,15 @@ def _check_calibration(record: Record) -> None:
 
 def _check_declared_constraints(record: Record) -> None:
     """It keeps what it declares; as a frontier, where it has such a form, it starts at the record and never falls."""
-    spec: Any = record.spec
     trial = _fit_trial_series(record)
     ahead = np.concatenate([trial.time[-1:], np.arange(2020.0, 2031.0)])
     drawn = trial.sample(trial.fitted, ahead)
-    if spec.keeps == "positive" and (drawn <= 0).any():
+    if record.spec.keeps == "positive" and (drawn <= 0).any():
         raise refuse(record, f"declares keeps = 'positive', and draws {drawn[drawn <= 0][0]:.4g}")
     top = np.maximum.accumulate(trial.value)
     anchored = trial.fitted.anchored(trial.time, top)
     if anchored is None:
-        if spec.keeps == "frontier":
+        if record.spec.keeps == "frontier":
             raise refuse(record, "declares keeps = 'frontier', and offers no anchored form")
         return
     drawn = trial.sample(anchored, ahead)
@@ -164,9 +163,8 @@ def _check_declared_constraints(record: Record) -> None:
 
 def _check_members(record: Record, within: tuple[str, ...] = ()) -> None:
     """The shapes that it says it pools are there, and none of them pools it in turn."""
-    spec: Any = record.spec
     path = (*within, record.full_name)
-    for name in (*spec.members, *spec.record_members):
+    for name in (*record.spec.members, *record.spec.record_members):
         member = get_registry().find("shape", name, where=f"shape '{record.full_name}': members")
         if member.full_name in path:
             raise refuse(record, f"members: the pool contains itself: {' → '.join((*path, member.full_name))}")

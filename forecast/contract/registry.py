@@ -112,10 +112,10 @@ class Plugin:
 
 @dataclass(frozen=True)
 class Record:
-    """A record under its full name."""
+    """A record under its full name; its kind says which fields `spec` has."""
 
     full_name: str
-    spec: Spec
+    spec: Any
     plugin: Plugin
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from forecast.contract.registry import Record, get_registry
-from forecast.contract.specs import LawSpec, ShapeSpec
 from forecast.errors import ForecastError, PluginError, UsageError, printable
 
 __all__ = [
@@ -69,7 +68,6 @@ def of_law(name: str) -> list[dict[str, Any]]:
 
 def _record_rows(what: str, name: str) -> list[dict[str, Any]]:
     record = get_registry().find(what, name)
-    assert isinstance(record.spec, (ShapeSpec, LawSpec))
     return _rows_of_table(record, what, record.spec.record, "past forecasts", _score_row)
 
 
@@ -135,7 +133,6 @@ def of_crossings(name: str) -> list[dict[str, Any]]:
     ('all', 'level', True)
     """
     record = get_registry().find("shape", name)
-    assert isinstance(record.spec, ShapeSpec)
     return _rows_of_table(record, "shape", record.spec.crossings, "levels", _crossing_row)
 
 

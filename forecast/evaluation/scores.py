@@ -464,6 +464,6 @@ def score(name: str) -> Callable[..., Any]:
         record = registry.find("score", name)
     except UnknownNameError:
         raise UnknownNameError("score", name, [*SCORES, *registry.names("score")]) from None
-    found = import_target(record.spec.target, what=f"score '{record.full_name}'")  # type: ignore[attr-defined]
+    found = import_target(record.spec.target, what=f"score '{record.full_name}'")
     assert callable(found)
     return found  # type: ignore[no-any-return]

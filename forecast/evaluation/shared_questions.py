@@ -94,11 +94,8 @@ def scenarios_sharing(
     UnknownNameError
         For a question that no table has.
     """
-    from forecast.contract.specs import ScenarioSpec
-
     for full in registry.names("scenario"):
         spec = registry.find("scenario", full).spec
-        assert isinstance(spec, ScenarioSpec)
         if not _may_share(spec.path):
             continue
         scenario = Scenario.load(full)

@@ -234,8 +234,7 @@ def table_requests(
     if requests:
         return list(requests.values())
     every = [
-        (r.full_name, descriptor.read_descriptor(Path(r.spec.descriptor)))  # type: ignore[attr-defined]
-        for r in get_registry().records("table")
+        (r.full_name, descriptor.read_descriptor(Path(r.spec.descriptor))) for r in get_registry().records("table")
     ]
     return [TableRequest(name=name, package=package) for name, package in every if _remote(package)]
 

@@ -143,7 +143,6 @@ def protocol(name: str, *, law: str | None = None) -> Protocol:
     'scaling/chinchilla'
     """
     from forecast.contract.registry import get_registry
-    from forecast.contract.specs import LawSpec
 
     if not isinstance(name, str):
         raise UsageError(f"expected the name of a protocol, got {type(name).__name__}")
@@ -155,7 +154,6 @@ def protocol(name: str, *, law: str | None = None) -> Protocol:
     protocols: dict[str, list[Protocol]] = {}
     for record in registry.records("law"):
         if law_name is None or record.full_name == law_name:
-            assert isinstance(record.spec, LawSpec)
             for spec in record.spec.protocols:
                 protocols.setdefault(spec.name, []).append(Protocol(record.full_name, spec))
     if short not in protocols:

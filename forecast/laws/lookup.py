@@ -53,7 +53,6 @@ def law(name: str | Law, *, where: str = "") -> Law:
 
     record = get_registry().find("law", name, where=where)
     spec = record.spec
-    assert isinstance(spec, LawSpec)
     # one law per record, so that its derivatives are taken once; the record is kept, so its id stays its own
     if id(spec) not in _made:
         _made[id(spec)] = (spec, _law_of_spec(spec, record.full_name))

@@ -249,7 +249,7 @@ def shape(name: str | Shape, options: Mapping[str, Any] | None = None) -> Shape:
 
 def _shape_class(record: Record) -> Any:
     """Return the class behind a registered shape."""
-    return import_target(record.spec.target, what=f"shape '{record.full_name}'")  # type: ignore[attr-defined]
+    return import_target(record.spec.target, what=f"shape '{record.full_name}'")
 
 
 def check_options(name: str, options: Mapping[str, Any], *, where: str) -> None:
@@ -321,7 +321,7 @@ def _declared_constraint(name: str | Shape) -> str:
     """Return what every trend of a shape keeps, by its record."""
     if isinstance(name, Shape):
         return ""
-    return str(get_registry().find("shape", name).spec.keeps)  # type: ignore[attr-defined]
+    return str(get_registry().find("shape", name).spec.keeps)
 
 
 def _uncertain(name: str | Shape) -> dict[str, str | None]:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from forecast.base import access
 from forecast.base.dates import parse_year
 from forecast.contract.registry import Record, get_registry
-from forecast.contract.specs import QuantitySpec, RivalForecast, ShapeSpec, TrendSpec
+from forecast.contract.specs import QuantitySpec, RivalForecast, TrendSpec
 from forecast.errors import EmptyDataError, UnknownNameError, UsageError, printable
 from forecast.formula import SCENARIO_FUNCTIONS, TIME_NAMES, Comparison, Name, Node, parse_expression
 from forecast.formula.reader import RESERVED_NAMES
@@ -235,7 +235,6 @@ def rival_line(text: str) -> str:
         record, rival = _quantity_and_rival(part["name"] or "/")
         if record is not None and rival:
             spec = record.spec
-            assert isinstance(spec, QuantitySpec)
             differs = next(each.differs for each in spec.rivals if each.name == rival)
             return f"{part['name']} is another forecast of {spec.name}: {differs}."
     return ""
@@ -388,7 +387,6 @@ class _Names:
     def of_the_world(self, record: Record, name: str, rival: str = "") -> str:
         """Return the name in the formula of a quantity of the world: its house's forecast, or the rival asked for."""
         spec = record.spec
-        assert isinstance(spec, QuantitySpec)
         full = record.full_name
         if full in self._within:
             raise UsageError(f"ask: the forecast of '{full}' rests on itself: {' -> '.join([*self._within, full])}")
@@ -520,7 +518,6 @@ def _shape_and_members(series: str, *, is_record: bool) -> tuple[str, list[str]]
     if found is not None and found.shape == POOLED_SHAPE:
         return POOLED_SHAPE, [member.shape for member, _ in found.members()]
     record = get_registry().find("shape", DEFAULT_SHAPE if found is None else found.shape)
-    assert isinstance(record.spec, ShapeSpec)
     members = [*record.spec.members, *(record.spec.record_members if is_record else ())]
     return record.full_name, members or [DEFAULT_SHAPE]
 
@@ -555,11 +552,9 @@ def _quantity_and_rival(name: str, *, doors: bool = True) -> tuple[Record | None
         return found, ""
     records = [(each, each.spec) for each in get_registry().records("quantity")]
     for record, spec in records:
-        assert isinstance(spec, QuantitySpec)
         if name in spec.also or (name == spec.forecast and not spec.settings):
             return record, ""
     for record, spec in records:
-        assert isinstance(spec, QuantitySpec)
         rivals = [each.name for each in spec.rivals if each.forecast == name and not each.settings]
         if rivals and ("." in name or "@" in name):
             return record, rivals[0]

@@ -73,7 +73,7 @@ def parse_scenario(text: str, where: str) -> dict[str, Any]:
 
 def path_of(origin: Record) -> Path:
     """Return the file of a registered scenario."""
-    return Path(origin.spec.path)  # type: ignore[attr-defined]
+    return Path(origin.spec.path)
 
 
 def read_registered(origin: Record) -> dict[str, Any]:

@@ -104,7 +104,7 @@ def read_file(path: str | os.PathLike[str], *, reader: str = "", limit_bytes: in
 
         return read_with(get_registry().find("reader", reader, where="reader"), source)
     records = _readers(source.name) if not reader else []
-    named = [record for record in records if not record.spec.columns]  # type: ignore[attr-defined]
+    named = [record for record in records if not record.spec.columns]
     if named:
         return read_with(_only(named, label), source)
     data = read_bytes(source, limit=size)

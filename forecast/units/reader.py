@@ -82,7 +82,7 @@ class UnitRegistry:
             return False
         self.registry = plugins
         for record in plugins.records("unit"):
-            definition = record.spec.definition  # type: ignore[attr-defined]
+            definition = record.spec.definition
             try:
                 name = check_definition(definition, where=f"unit {record.full_name}")
                 if name not in self.pint:

@@ -6,18 +6,12 @@ from typing import Any
 
 from forecast.cli.catalogue.listing import catalogue
 from forecast.contract.registry import Record
-from forecast.contract.specs import LawSpec
-
-
-def _law_spec(record: Record) -> LawSpec:
-    assert isinstance(record.spec, LawSpec)
-    return record.spec
 
 
 def _law_details(record: Record) -> dict[str, Any]:
     from forecast.contract.track_record import of_law
 
-    spec = _law_spec(record)
+    spec = record.spec
     parameters = list(spec.example)
     if spec.expression is not None:
         from forecast.formula import parse
@@ -60,7 +54,7 @@ def _range_of(ranges: Any, name: str) -> dict[str, float | None]:
 
 
 def _expression(record: Record) -> str:
-    spec = _law_spec(record)
+    spec = record.spec
     if spec.expression is None:
         return f"(code) {spec.target}"
     return spec.expression if spec.equals is None else f"{spec.expression} = {spec.equals}"

@@ -20,7 +20,6 @@ from forecast.contract.specs import (
     FunctionSpec,
     Input,
     MixtureSpec,
-    ModelSpec,
     RelationSpec,
     SeriesShape,
     TrendSpec,
@@ -38,11 +37,6 @@ _MODEL_KINDS = {
 MAX_LISTED_LINES, MAX_LINE_WIDTH = 100, 80
 #: Most columns that names and units take of a line; a longer one pushes its own line alone.
 MAX_NAME_WIDTH, MAX_UNIT_WIDTH = 27, 11
-
-
-def _model_spec(record: Record) -> ModelSpec:
-    assert isinstance(record.spec, ModelSpec)
-    return record.spec
 
 
 def _model_kind(record: Record) -> str:
@@ -71,7 +65,7 @@ def _make_filter(unit: str, kind: str) -> Callable[[Record], bool]:
             return units.same_dimension(unit, other)
         return False
 
-    return lambda record: kind in ("", _model_kind(record)) and same(_model_spec(record).unit)
+    return lambda record: kind in ("", _model_kind(record)) and same(record.spec.unit)
 
 
 def _overview(rows: list[dict[str, Any]]) -> None:
@@ -122,7 +116,7 @@ def _bare_name(row: Mapping[str, Any]) -> str:
 
 
 def _model_details(record: Record) -> dict[str, Any]:
-    spec = _model_spec(record)
+    spec = record.spec
     shown: dict[str, Any] = {
         "kind": _model_kind(record),
         "quantity": spec.quantity,
@@ -209,7 +203,7 @@ def _load_needs(full: str) -> list[dict[str, Any]]:
 
 
 models = catalogue(
-    "models", "model", columns={"kind": _model_kind, "unit": lambda r: _model_spec(r).unit, "shape": _default_shape},
+    "models", "model", columns={"kind": _model_kind, "unit": lambda r: r.spec.unit, "shape": _default_shape},
     describe=_model_details, reads=True, overview=_overview, narrowed=_make_filter,
 )  # fmt: skip
 

@@ -13,7 +13,6 @@ from forecast.cli import completion, render
 from forecast.cli.catalogue.listing import catalogue, json_option
 from forecast.cli.reading_options import access_options
 from forecast.contract.registry import Record
-from forecast.contract.specs import ScenarioSpec
 from forecast.errors import ForecastError, ScenarioError, UsageError, printable
 from forecast.scenarios.registered import read_scenario
 
@@ -43,7 +42,6 @@ when = "speed >= 1e20 FLOP/s"
 
 
 def _scenario_details(record: Record) -> dict[str, Any]:
-    assert isinstance(record.spec, ScenarioSpec)
     path = Path(record.spec.path)
     raw = read_scenario(path, path.name)
     return {
@@ -122,7 +120,7 @@ def check_scenario(
     names = registry.names("scenario") if scenario is None else [scenario]
     checked = [_check_one(name, draws, seed, cache) for name in names]
     doors = registry.records("quantity") if everything else []
-    found = [(each.full_name, door_breaches(each.spec, draws=draws, seed=seed)) for each in doors]  # type: ignore[arg-type]
+    found = [(each.full_name, door_breaches(each.spec, draws=draws, seed=seed)) for each in doors]
     rules = [*RULES, *(DOOR_RULES if everything else ())]
     broken = any(each["breaches"] for each in checked) or any(breaches for _, breaches in found)
 

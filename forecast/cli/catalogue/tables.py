@@ -14,7 +14,6 @@ from forecast.cli import completion, render
 from forecast.cli.catalogue.listing import catalogue, json_option
 from forecast.cli.reading_options import access_options
 from forecast.contract.registry import Record
-from forecast.contract.specs import TableSpec
 from forecast.errors import UsageError, printable
 
 if TYPE_CHECKING:
@@ -373,7 +372,6 @@ def _table_details(record: Record) -> dict[str, Any]:
     from forecast.tables import file_formats
     from forecast.tables.schema import descriptor
 
-    assert isinstance(record.spec, TableSpec)
     package = descriptor.read_descriptor(Path(record.spec.descriptor))
     resources = []
     fields = []
@@ -454,7 +452,6 @@ def _data(record: Record) -> str:
     from forecast.errors import DataError
     from forecast.tables.schema import descriptor
 
-    assert isinstance(record.spec, TableSpec)
     try:
         package = descriptor.read_descriptor(Path(record.spec.descriptor))
         return "; ".join(dict.fromkeys(_state(r, _snapshot(r)) for r in package.resources))

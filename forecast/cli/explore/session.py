@@ -308,6 +308,6 @@ def _similar_models(node: Node) -> list[str]:
     fitting = [
         record.full_name
         for record in get_registry().records("model")
-        if own and units.same_dimension(record.spec.unit, node.unit)  # type: ignore[attr-defined]
+        if own and units.same_dimension(record.spec.unit, node.unit)
     ]
     return [name for name in fitting if name not in own][:_MAX_MODELS]

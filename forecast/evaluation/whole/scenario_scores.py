@@ -302,13 +302,11 @@ def of_scenario(name: str) -> xr.Dataset | None:
     True
     """
     from forecast.contract.registry import get_registry
-    from forecast.contract.specs import ScenarioSpec
 
     registry = get_registry()
     if name not in registry.names("scenario"):  # a file of the user's own, or of a plugin that is not there
         return None
     spec = registry.find("scenario", name).spec
-    assert isinstance(spec, ScenarioSpec)
     return _read_rows(spec.record, name) if spec.record else None
 
 
