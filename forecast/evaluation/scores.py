@@ -11,6 +11,8 @@ is missing and does not count.
 
 from __future__ import annotations
 
+import functools
+import inspect
 import math
 import warnings
 from collections.abc import Callable, Iterable
@@ -85,6 +87,27 @@ def _mean_over(values: xr.DataArray, reduce_dims: Dims, preserve_dims: Dims, wei
     return values.weighted(weights).mean(over)
 
 
+def _averaged(values: Callable[..., xr.DataArray]) -> Callable[..., Any]:
+    """Give a score the grammar of all: of its values the mean over what is to be reduced, by weights."""
+
+    @functools.wraps(values)
+    def score(
+        forecast: xr.DataArray,
+        observed: xr.DataArray,
+        *,
+        reduce_dims: Dims = None,
+        preserve_dims: Dims = None,
+        weights: xr.DataArray | None = None,
+        **own: Any,
+    ) -> Any:
+        return _mean_over(values(forecast, observed, **own), reduce_dims, preserve_dims, weights)
+
+    stated, grammar = inspect.signature(values), inspect.signature(score, follow_wrapped=False).parameters
+    more = [grammar[name] for name in ("reduce_dims", "preserve_dims", "weights")]
+    score.__signature__ = stated.replace(parameters=[*stated.parameters.values(), *more])  # type: ignore[attr-defined]
+    return score
+
+
 def _dimension(forecast: xr.DataArray, *allowed: str) -> str:
     found = [dim for dim in allowed if dim in forecast.dims]
     if len(found) != 1:
@@ -120,15 +143,8 @@ def _quantile_loss(forecast: xr.DataArray, observed: xr.DataArray, level: float)
     return error * (level - (error < 0))
 
 
-def pinball(
-    forecast: xr.DataArray,
-    observed: xr.DataArray,
-    *,
-    level: float = 0.5,
-    reduce_dims: Dims = None,
-    preserve_dims: Dims = None,
-    weights: xr.DataArray | None = None,
-) -> Any:
+@_averaged
+def pinball(forecast: xr.DataArray, observed: xr.DataArray, *, level: float = 0.5) -> xr.DataArray:
     """Return the pinball loss of one quantile: at the median, half the absolute error.
 
     Parameters
@@ -152,18 +168,11 @@ def pinball(
     >>> round(float(pinball(stated, xr.DataArray(2.0), level=0.9)), 3)
     0.1
     """
-    return _mean_over(_quantile_loss(forecast, observed, level), reduce_dims, preserve_dims, weights)
+    return _quantile_loss(forecast, observed, level)
 
 
-def weighted_interval(
-    forecast: xr.DataArray,
-    observed: xr.DataArray,
-    *,
-    logs: bool = True,
-    reduce_dims: Dims = None,
-    preserve_dims: Dims = None,
-    weights: xr.DataArray | None = None,
-) -> Any:
+@_averaged
+def weighted_interval(forecast: xr.DataArray, observed: xr.DataArray, *, logs: bool = True) -> xr.DataArray:
     """Return the weighted interval score of the natural logarithm.
 
     The mean over the levels .05, .25, .5, .75 and .95 of twice the pinball loss: an absolute error in logs where the
@@ -193,17 +202,11 @@ def weighted_interval(
         (_log_positive(forecast, "forecast"), _log_positive(observed, "observed")) if logs else (forecast, observed)
     )
     losses = [_quantile_loss(stated, came, level) for level in QUANTILES]
-    return _mean_over(2 * sum(losses[1:], losses[0]) / len(QUANTILES), reduce_dims, preserve_dims, weights)
+    return 2 * sum(losses[1:], losses[0]) / len(QUANTILES)
 
 
-def crps(
-    forecast: xr.DataArray,
-    observed: xr.DataArray,
-    *,
-    reduce_dims: Dims = None,
-    preserve_dims: Dims = None,
-    weights: xr.DataArray | None = None,
-) -> Any:
+@_averaged
+def crps(forecast: xr.DataArray, observed: xr.DataArray) -> xr.DataArray:
     """Return the continuous ranked probability score of the draws' distribution: ``E|X − y| − E|X − X'|/2``.
 
     References
@@ -224,18 +227,12 @@ def crps(
         return np.sort(draws, axis=-1) @ (2 * np.arange(1, n + 1) - n - 1.0) / n**2
 
     spread = xr.apply_ufunc(apart, forecast, input_core_dims=[["draw"]])
-    found = abs(forecast - observed).mean("draw", skipna=False) - spread
-    return _mean_over(found, reduce_dims, preserve_dims, weights)
+    found: xr.DataArray = abs(forecast - observed).mean("draw", skipna=False) - spread
+    return found
 
 
-def log_score(
-    forecast: xr.DataArray,
-    observed: xr.DataArray,
-    *,
-    reduce_dims: Dims = None,
-    preserve_dims: Dims = None,
-    weights: xr.DataArray | None = None,
-) -> Any:
+@_averaged
+def log_score(forecast: xr.DataArray, observed: xr.DataArray) -> xr.DataArray:
     """Return minus the log density at what happened, from the draws by a normal kernel.
 
     The bandwidth is Silverman's, .9·min(sd, interquartile range/1.34)·n^−1/5. Far from every draw the score is that of
@@ -257,19 +254,12 @@ def log_score(
     exponent = -0.5 * ((observed - forecast) / size) ** 2
     top = exponent.max("draw")
     total = np.exp(exponent - top).mean("draw", skipna=False)
-    found = -(top + np.log(total)) + np.log(size * math.sqrt(2 * math.pi))
-    return _mean_over(found, reduce_dims, preserve_dims, weights)
+    found: xr.DataArray = -(top + np.log(total)) + np.log(size * math.sqrt(2 * math.pi))
+    return found
 
 
-def coverage(
-    forecast: xr.DataArray,
-    observed: xr.DataArray,
-    *,
-    level: float = 0.9,
-    reduce_dims: Dims = None,
-    preserve_dims: Dims = None,
-    weights: xr.DataArray | None = None,
-) -> Any:
+@_averaged
+def coverage(forecast: xr.DataArray, observed: xr.DataArray, *, level: float = 0.9) -> xr.DataArray:
     """Return the share of central intervals that cover the outcome, endpoints included, to rounding.
 
     Parameters
@@ -288,7 +278,7 @@ def coverage(
     low, high = _interval_endpoints(forecast, level)
     rounding = ROUNDING_RTOL * abs(observed)  # a forecast of one value has been through logarithms
     covered = ((low - rounding <= observed) & (observed <= high + rounding)).where((low + high + observed).notnull())
-    return _mean_over(covered, reduce_dims, preserve_dims, weights)
+    return covered
 
 
 def _interval_endpoints(forecast: xr.DataArray, level: float) -> tuple[xr.DataArray, xr.DataArray]:
@@ -299,32 +289,19 @@ def _interval_endpoints(forecast: xr.DataArray, level: float) -> tuple[xr.DataAr
     return _forecast_quantile(forecast, outside), _forecast_quantile(forecast, 1 - outside)
 
 
-def width(
-    forecast: xr.DataArray,
-    observed: xr.DataArray,
-    *,
-    level: float = 0.9,
-    reduce_dims: Dims = None,
-    preserve_dims: Dims = None,
-    weights: xr.DataArray | None = None,
-) -> Any:
+@_averaged
+def width(forecast: xr.DataArray, observed: xr.DataArray, *, level: float = 0.9) -> xr.DataArray:
     """Return the width of the central interval in natural logarithms; what happened says only where it counts.
 
     See `coverage` for the arguments: of two forecasts that hold what they say, the narrower is better.
     """
     low, high = _interval_endpoints(forecast, level)
     wide = _log_positive(high, "forecast") - _log_positive(low, "forecast")
-    return _mean_over(wide.where(observed.notnull()), reduce_dims, preserve_dims, weights)
+    return wide.where(observed.notnull())
 
 
-def pit(
-    forecast: xr.DataArray,
-    observed: xr.DataArray,
-    *,
-    reduce_dims: Dims = None,
-    preserve_dims: Dims = None,
-    weights: xr.DataArray | None = None,
-) -> Any:
+@_averaged
+def pit(forecast: xr.DataArray, observed: xr.DataArray) -> xr.DataArray:
     """Return the probability integral transform: the share of draws below what happened, ties half.
 
     Of calibrated forecasts it is uniform; the mean alone tells only a bias, so keep ``preserve_dims="all"`` to see.
@@ -336,7 +313,7 @@ def pit(
     _dimension(forecast, "draw")
     rank = (forecast < observed).mean("draw") + 0.5 * (forecast == observed).mean("draw")
     known = forecast.notnull().all("draw") & observed.notnull()
-    return _mean_over(rank.where(known), reduce_dims, preserve_dims, weights)
+    return rank.where(known)
 
 
 def rmsle(
@@ -365,14 +342,8 @@ def _check_probabilities(forecast: xr.DataArray, observed: xr.DataArray) -> None
         raise DataError("observed: expected 1 where the event happened and 0 where it did not")
 
 
-def brier(
-    forecast: xr.DataArray,
-    observed: xr.DataArray,
-    *,
-    reduce_dims: Dims = None,
-    preserve_dims: Dims = None,
-    weights: xr.DataArray | None = None,
-) -> Any:
+@_averaged
+def brier(forecast: xr.DataArray, observed: xr.DataArray) -> xr.DataArray:
     """Return the Brier score of probabilities: the squared error, where what is observed is 1 or 0.
 
     References
@@ -387,17 +358,11 @@ def brier(
     0.145
     """
     _check_probabilities(forecast, observed)
-    return _mean_over((forecast - observed) ** 2, reduce_dims, preserve_dims, weights)
+    return (forecast - observed) ** 2
 
 
-def log_loss(
-    forecast: xr.DataArray,
-    observed: xr.DataArray,
-    *,
-    reduce_dims: Dims = None,
-    preserve_dims: Dims = None,
-    weights: xr.DataArray | None = None,
-) -> Any:
+@_averaged
+def log_loss(forecast: xr.DataArray, observed: xr.DataArray) -> xr.DataArray:
     """Return minus the natural logarithm of the probability of what happened; infinite where that was said to be 0.
 
     References
@@ -414,7 +379,7 @@ def log_loss(
     told = forecast.where(observed == 1, 1 - forecast).where(observed.notnull())
     with np.errstate(divide="ignore"):
         found = told.copy(data=-np.log(told.values))
-    return _mean_over(found, reduce_dims, preserve_dims, weights)
+    return found
 
 
 def skill(found: Any, reference: Any) -> Any:
