@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -178,8 +178,7 @@ def _concatenate_runs(every: Sequence[Parts], key: str, labels: list[str], touch
         data = [groups[path].drop_vars(key, errors="ignore") for groups, _ in every]
         group = path.strip("/").partition("/")[0]
         names = [str(n) for n in data[0].data_vars]
-        beside = _DatasetJoiner(data)
-        if group == "past" and not beside.identical(names, whole=True):
+        if group == "past" and not all(data[0].identical(each) for each in data[1:]):
             continue  # what differs is of points that differ: it has no common dates
         alone = group in ("projection", "posterior", "levels") and not failing
         together = {n: [n] for n in names} if alone else {"": names}
@@ -190,19 +189,19 @@ def _concatenate_runs(every: Sequence[Parts], key: str, labels: list[str], touch
         made = data[0]
         for owner, members in together.items():
             present = [n for n in names if n in members]
-            if owner not in touched and beside.identical(present):
+            alike = owner not in touched and all(data[0][present].identical(each[present]) for each in data[1:])
+            if alike or not present:
                 continue
-            coordinate = xr.Variable(name, np.array(labels))
-            for n in present:
-                values = xr.concat(
-                    [each[n] for each in data],
-                    xr.DataArray(coordinate, coords={name: coordinate}, dims=name, name=name),
-                    join="exact",
-                    coords="minimal",
-                    compat="equals",
-                    combine_attrs="override",
-                )
-                made = made.drop_vars(n).assign({n: values.transpose(*data[0][n].dims, name)})
+            joined = xr.concat(
+                [each[present] for each in data],
+                xr.IndexVariable(name, np.array(labels)),
+                join="exact",
+                data_vars="all",
+                coords="minimal",
+                compat="equals",
+                combine_attrs="override",
+            )
+            made = made.assign({n: joined[n].transpose(*data[0][n].dims, name) for n in present})
         out[path] = made[names] if group != "observed" else made
     return _in_order(out), _joined_attributes(about, name, labels)
 
@@ -218,47 +217,6 @@ def _in_order(groups: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
     )
     every.pop("/", None)
     return {path: groups.get(path, xr.Dataset()) for path in sorted(every, key=lambda path: path.count("/"))} | past
-
-
-class _DatasetJoiner:
-    """Datasets of one group, which may differ from the first.
-
-    Equal bytes are the same; xarray is asked where they differ, for a hole is one however it is written.
-    """
-
-    def __init__(self, data: Sequence[xr.Dataset]) -> None:
-        self.data, self._variables = data, [each.variables for each in data]
-        coordinates = [set(each.coords) for each in data]
-        self._alike = [
-            own == coordinates[0] and each.attrs == data[0].attrs and self._same_bytes(place, own)
-            for place, (own, each) in enumerate(zip(coordinates, data, strict=True))
-        ]
-
-    def identical(self, names: Sequence[str], *, whole: bool = False) -> bool:
-        """Tell whether all hold the same under these names, or only these where they are the `whole`."""
-        if whole and any(set(each.data_vars) != set(names) for each in self.data):
-            return False
-        return all(
-            (self._alike[place] and self._same_bytes(place, names)) or self.data[0][names].identical(each[names])
-            for place, each in enumerate(self.data)
-            if place
-        )
-
-    def _same_bytes(self, place: int, names: Iterable[Hashable]) -> bool:
-        one, other = self._variables[0], self._variables[place]
-        return all(_same_bytes(one[name], other[name]) for name in names)
-
-
-def _same_bytes(one: xr.Variable, other: xr.Variable) -> bool:
-    if one.dims != other.dims or one.attrs != other.attrs or one.dtype != other.dtype or one.dtype.hasobject:
-        return False
-    a, b = one.values, other.values
-    if a is b:
-        return True
-    if a.shape != b.shape or a.strides != b.strides:
-        return False
-    once = tuple(slice(None) if step else slice(1) for step in a.strides)  # along a broadcast axis all is one
-    return a[once].tobytes() == b[once].tobytes()
 
 
 def _joined_attributes(every: Sequence[Mapping[str, Any]], name: str, labels: list[str]) -> dict[str, Any]:
