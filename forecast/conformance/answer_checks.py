@@ -20,6 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from forecast import units
 from forecast.base.dates import decimal_year
@@ -41,6 +42,8 @@ from forecast.report.words.date_text import as_text
 from forecast.report.words.number_text import amount, percent
 from forecast.scenarios.quantities.levers import Lever
 from forecast.scenarios.scenario import Scenario
+
+Array = NDArray[np.float64]
 
 __all__ = ["RULES", "Breach", "find_breaches", "lever_breaches"]
 
@@ -167,9 +170,7 @@ def _check_observed(answer: ProjectedAnswer, chosen: Mapping[str, str]) -> Itera
     if 0 <= start - date <= NEAR_YEARS:
         levels = run.quantities[name].quantiles(_default_combination(answer, name, chosen))
         low, high = (float(units.convert(levels[i][0], run.quantities[name].unit, last.unit)) for i in (0, 4))
-        bands.append(
-            (f"{start:.0f}", *((low, high) if stands else _prediction_band(answer, name, last, chosen, low, high)))
-        )
+        bands.append((f"{start:.0f}", *((low, high) if stands else _prediction_band(answer, name, chosen, low, high))))
     for when, low, high in bands:
         if stands:
             begins = low >= last.value * (1 - ANSWER_RTOL) if rising else high <= last.value * (1 + ANSWER_RTOL)
@@ -187,38 +188,41 @@ def _check_observed(answer: ProjectedAnswer, chosen: Mapping[str, str]) -> Itera
             return
 
 
+def _fitted_past(answer: ProjectedAnswer, name: str, chosen: Mapping[str, str]) -> tuple[Array, Array, str] | None:
+    """Return the fitted past of a quantity: its dates as years, (quantile, date), and the unit; None without one."""
+    if f"past/{name}" not in answer.run:
+        return None
+    past = answer.run.dataset(f"past/{name}")
+    keep = of_choices(past, answer, chosen)
+    levels = past["level"].transpose("quantile", "point").values[:, keep]
+    return (decimal_year(past["date"].values[keep]), levels, str(past["level"].attrs["units"])) if keep.any() else None
+
+
 def _fitted_band(
     answer: ProjectedAnswer, name: str, last: LastObservation, chosen: Mapping[str, str]
 ) -> tuple[float, float] | None:
     """Return the 90 % band of the fitted past at the date of the last observation; None where none was drawn."""
-    if f"past/{name}" not in answer.run:
+    if (past := _fitted_past(answer, name, chosen)) is None:
         return None
-    past = answer.run[f"past/{name}"].to_dataset()
-    places = np.flatnonzero(of_choices(past, answer, chosen))
-    apart = np.abs(decimal_year(past["date"].values[places]) - decimal_year([last.date])[0])
-    if not places.size or apart.min() > 1 / 365:
+    years, levels, own = past
+    apart = np.abs(years - decimal_year([last.date])[0])
+    if apart.min() > 1 / 365:
         return None
-    levels = past["level"].transpose("quantile", "point").values[:, places[np.argmin(apart)]]
-    own = str(past["level"].attrs["units"])
-    low, high = (float(units.convert(np.array(levels[i]), own, last.unit)) for i in (0, -1))
-    return (low, high) if keeps_records(answer, name) else _prediction_band(answer, name, last, chosen, low, high)
+    ends = levels[[0, -1], np.argmin(apart)]
+    low, high = units.convert(ends, own, last.unit).tolist()
+    return (low, high) if keeps_records(answer, name) else _prediction_band(answer, name, chosen, low, high)
 
 
 def _prediction_band(
-    answer: ProjectedAnswer, name: str, last: LastObservation, chosen: Mapping[str, str], low: float, high: float
+    answer: ProjectedAnswer, name: str, chosen: Mapping[str, str], low: float, high: float
 ) -> tuple[float, float]:
     """Widen the band of a level to that of one observation, by how far the observations lie from the fitted past."""
-    if f"past/{name}" not in answer.run or not 0 < low <= high:
+    if (past := _fitted_past(answer, name, chosen)) is None or not 0 < low <= high:
         return low, high
-    past = answer.run[f"past/{name}"].to_dataset()
-    keep = np.flatnonzero(of_choices(past, answer, chosen))
-    years, middle = (
-        decimal_year(past["date"].values[keep]),
-        past["level"].transpose("quantile", "point").values[2, keep],
-    )
-    dates, values, _ = observed_points(answer, name, str(past["level"].attrs["units"]), chosen)
-    order = np.argsort(years)
-    if not keep.size or not (middle > 0).all() or not (values > 0).all():
+    (years, levels, own), order = past, np.argsort(past[0])
+    dates, values, _ = observed_points(answer, name, own, chosen)
+    middle = levels[2]
+    if not (middle > 0).all() or not (values > 0).all():
         return low, high
     apart = np.log(values) - np.interp(dates, years[order], np.log(middle[order]))
     apart = apart[dates <= years.max() + 1 / 365]
@@ -303,14 +307,9 @@ def _definition_combinations(answer: ProjectedAnswer) -> Iterator[dict[str, str]
 
 def _default_combination(answer: ProjectedAnswer, name: str, definitions: Mapping[str, str]) -> dict[str, str]:
     """Return the combination of a quantity's choices that the sentence is about, of rivals the one that weighs most."""
-    cell = answer.run.quantities[name].cells[0]
-    chosen = {}
-    for choice, value in cell.items():
-        weights = answer.run.rivals.get(choice)
-        values = list(answer.run.choices[choice].values)
-        heaviest = values[int(np.argmax(weights))] if weights else value
-        chosen[choice] = definitions.get(choice, heaviest)
-    return chosen
+    run = answer.run
+    first = run.quantities[name].cells[0]
+    return {choice: definitions.get(choice, run.heaviest(choice) or value) for choice, value in first.items()}
 
 
 def _has_risen(answer: ProjectedAnswer, name: str, unit: str, chosen: Mapping[str, str]) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,12 +28,11 @@ __all__ = [
     "FailureLog",
     "failed_mask",
     "fill_failed_draws",
+    "in_brackets",
     "infinite_error",
     "is_lack_of_data",
     "is_too_many",
 ]  # fmt: skip
-
-T = TypeVar("T")
 
 #: A quantity answers as long as at most one world in so many fails.
 MIN_DRAWS_PER_FAILURE = 1000
@@ -116,14 +115,9 @@ class BlockSlice:
         return self.kept.stop - self.kept.start
 
 
-class Attempt(Protocol):
-    """Computes something of one block."""
-
-    def __call__(
-        self, name: str, combination: tuple[str, ...], make: Callable[[], T]
-    ) -> tuple[T, NDArray[np.bool_]] | None:
-        """Return the value and a mask of the failed draws; None if every draw failed."""
-        ...
+#: Computes something of one block under a name and a combination of choices: its value, and a mask of the draws that
+#: fail; None if every draw fails.
+Attempt = Callable[[str, tuple[str, ...], Callable[[], Any]], tuple[Any, NDArray[np.bool_]] | None]
 
 
 @dataclass
@@ -187,6 +181,11 @@ class FailureLog:
 
 
 # --- Errors of values -------------------------------------------------------------------------------------------------
+
+
+def in_brackets(chosen: Mapping[str, str]) -> str:
+    """Return values of choices as they stand behind what they are of: `` (trend = pool)``; nothing where none is."""
+    return f" ({', '.join(f'{choice} = {value}' for choice, value in chosen.items())})" if chosen else ""
 
 
 def infinite_error(what: str, size: int, bad: int) -> DataError:

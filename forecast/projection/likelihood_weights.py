@@ -20,7 +20,7 @@ from forecast.base.netcdf import quantiles
 from forecast.base.quantiles import QUANTILES
 from forecast.errors import DataError, printable
 from forecast.projection.crossing import weighted_quantiles
-from forecast.projection.failures import Attempt, BlockSlice
+from forecast.projection.failures import Attempt, BlockSlice, in_brackets
 from forecast.projection.streaming.columns import Column, Columns, WorldColumn
 from forecast.scenarios.quantities.node import Combination
 
@@ -254,8 +254,8 @@ class Updates(Columns):
         lost = dict(zip(self.graph.combinations(self.along), self._impossible(), strict=True))
         for combination, gone in lost.items():
             if gone:
-                chosen = ", ".join(f"{d} = {v}" for d, v in zip(self.along, combination, strict=True))
-                text = f"update{f' ({chosen})' if chosen else ''}: no world is possible: the likelihood is 0 in each"
+                chosen = in_brackets(dict(zip(self.along, combination, strict=True)))
+                text = f"update{chosen}: no world is possible: the likelihood is 0 in each"
                 if all(lost.values()):
                     raise DataError(f"{self.graph.scenario.where}: {text}")
                 yield text

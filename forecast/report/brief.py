@@ -17,6 +17,7 @@ from forecast.contract.track_record import coverage_by_shape, crossings_by_shape
 from forecast.errors import printable
 from forecast.evaluation.crossing_record import MOST_YEARS, statement_text
 from forecast.evaluation.whole.scenario_scores import record_sentences, screen_line
+from forecast.projection.failures import in_brackets
 from forecast.projection.result import (
     DateAnswer,
     FirstAnswer,
@@ -535,8 +536,7 @@ def _regime(quantity: ProjectedQuantity, cell: dict[str, str], words: Labels) ->
 
 def limit_sentence(limit: ProjectedLimit, until: float, reason: str = "failed") -> str:
     """Say of one limit in how many worlds it binds, and when it first does, or why it cannot be said."""
-    given = ", ".join(f"{choice} = {value}" for choice, value in limit.choices.items())
-    what = f"{'limit' if limit.bound == 'limit' else 'floor'} of {limit.name}{f' ({given})' if given else ''}"
+    what = f"{'limit' if limit.bound == 'limit' else 'floor'} of {limit.name}{in_brackets(limit.choices)}"
     last = as_text(until)
     if limit.ever is None:
         return f"{what}: {reason}"

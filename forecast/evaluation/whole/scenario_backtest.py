@@ -493,9 +493,7 @@ def _observed_series(run: Projection, name: str) -> ObservedQuantity:
     seen = run["observed"][name].to_dataset()
     keep = np.isfinite(seen["value"].values)
     for choice in (str(each) for each in seen.coords if each != "date" and seen[each].dims == ("point",)):
-        stated, labels = run.choices.get(choice), seen[choice].values
-        weights = None if stated is None else stated.weights
-        heaviest = "" if stated is None or weights is None else stated.values[int(np.argmax(weights))]
+        heaviest, labels = run.heaviest(choice), seen[choice].values
         keep &= labels == (heaviest if heaviest in labels else labels[0])
     time = np.asarray(decimal_year(seen["date"].values[keep]), dtype=float)
     order = np.argsort(time, kind="stable")

@@ -174,17 +174,18 @@ def last_observation(answer: ProjectedAnswer, chosen: Mapping[str, str] | None =
     an expression makes of observed quantities. It is that under values of choices, by default those of the sentence.
     """
     chosen = answer.default if chosen is None else chosen
-    if answer.kind not in ("when", "value") or getattr(answer, "growth", False):
-        return None
-    if "{" in answer.text:
-        return None  # what it asks for differs along what is swept
-    root = parse_expression(answer.text).root
-    sides = (root.left, root.right) if isinstance(root, Comparison) else (root,)
-    for side in sides:
-        formula = Formula(side)
-        if not tree.constant(side) and (found := _of_formula(answer, formula, chosen)) is not None:
+    for formula in _sides(answer):
+        if not tree.constant(formula.root) and (found := _of_formula(answer, formula, chosen)) is not None:
             return found
     return None
+
+
+def _sides(answer: ProjectedAnswer) -> list[Formula]:
+    """Return what a question compares, or is for; nothing of a growth, and of what differs along what is swept."""
+    if answer.kind not in ("when", "value") or getattr(answer, "growth", False) or "{" in answer.text:
+        return []
+    root = parse_expression(answer.text).root
+    return list(map(Formula, (root.left, root.right) if isinstance(root, Comparison) else (root,)))
 
 
 def _of_formula(
@@ -233,12 +234,8 @@ def _of_expression(
 
 def first_step_median(answer: ProjectedAnswer) -> LastObservation | None:
     """Return the median at the first step of the quantity that a question is about, where nobody observes it."""
-    if answer.kind not in ("when", "value") or getattr(answer, "growth", False) or "{" in answer.text:
-        return None
-    root = parse_expression(answer.text).root
     run = answer.run
-    for side in (root.left, root.right) if isinstance(root, Comparison) else (root,):
-        name = Formula(side).text
+    for name in (side.text for side in _sides(answer)):
         if name not in run.numeric or "time" not in run.worlds[name].dims:
             continue
         level = run.worlds[name].isel(time=0)
@@ -275,10 +272,9 @@ def _newest(answer: ProjectedAnswer, name: str, chosen: Mapping[str, str]) -> tu
 
 def keeps_records(answer: ProjectedAnswer, name: str) -> bool:
     """Tell whether a quantity is a running record, is observed as one, or is a formula of one and of fixed numbers."""
-    if f"past/{name}" in answer.run:
-        return answer.run.dataset(f"past/{name}")["level"].attrs.get("keeps") == "frontier"
-    if f"observed/{name}" in answer.run:
-        return answer.run.dataset(f"observed/{name}")["value"].attrs.get("keeps") == "frontier"
+    for group, variable in ((f"past/{name}", "level"), (f"observed/{name}", "value")):
+        if group in answer.run:
+            return answer.run.dataset(group)[variable].attrs.get("keeps") == "frontier"
     of = _uncertain_quantity(answer, answer.run.expressions.get(name, ""))
     return of not in ("", name) and keeps_records(answer, of)
 
@@ -287,8 +283,6 @@ def of_choices(observed: xr.Dataset, answer: ProjectedAnswer, chosen: Mapping[st
     """Return which points are those under values of choices; of rivals those of the one that weighs most."""
     keep = np.ones(observed.sizes["point"], dtype=bool)
     for choice in (str(c) for c in observed.coords if c != "date" and observed[c].dims == ("point",)):
-        weights = answer.rivals.get(choice)
-        heaviest = answer.values(choice)[int(np.argmax(weights))] if weights and choice in answer.choices else None
-        value = chosen.get(choice, heaviest)
-        keep &= observed[choice].values == (observed[choice].values[0] if value is None else value)
+        value = chosen.get(choice, answer.run.heaviest(choice) if choice in answer.choices else "")
+        keep &= observed[choice].values == (value or observed[choice].values[0])
     return keep

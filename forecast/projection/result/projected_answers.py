@@ -297,13 +297,10 @@ class ProjectedAnswer(HtmlText):
         return self._distributions is other._distributions
 
     def _pool_draws(self, chosen: Mapping[str, str]) -> tuple[Array, Array | None]:
-        weights, rivals = self.run.weights, [d for d in self.rivals if d not in chosen]
+        rivals = [d for d in self.rivals if d not in chosen]
         own = self.run.pooled(self.worlds.sel(dict(chosen)) if chosen else self.worlds, rivals)
-        counts = None
-        if weights is not None:
-            given = {d: v for d, v in chosen.items() if d in weights.dims}
-            counts = self.run.pooled(weights.sel(given), rivals).values
-        return np.asarray(own.values, dtype=float), counts
+        weights = self.run.pooled_weights(chosen, rivals)
+        return np.asarray(own.values, dtype=float), None if weights is None else weights.values
 
 
 class DateAnswer(ProjectedAnswer):

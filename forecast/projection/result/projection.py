@@ -24,6 +24,7 @@ from forecast.base.lazy import xr
 from forecast.base.warning_lines import with_warnings
 from forecast.errors import FailedWorldsWarning, FewWorldsWarning, ForecastWarning, HindcastWarning, printable
 from forecast.projection.answers.crossing_dates import rival_of_draw
+from forecast.projection.failures import in_brackets
 from forecast.projection.likelihood_weights import effective_sample_size, weights_of
 from forecast.projection.result.combinations import combination_places
 from forecast.projection.result.differences import AnswerDifference, answer_differences, baseline
@@ -314,6 +315,11 @@ class Projection(HtmlText):
         """The weights of the choices that are pooled."""
         return {name: choice.weights for name, choice in self.choices.items() if choice.weights is not None}
 
+    def heaviest(self, choice: str) -> str:
+        """Return the rival of a pooled choice that weighs most; empty for what is no such choice."""
+        weights = self.rivals.get(choice)
+        return self.choices[choice].values[int(np.argmax(weights))] if weights else ""
+
     def rival_of_draw(self, choice: str, worlds: int) -> NDArray[np.int64]:
         """Return which rival of a pooled choice holds in each of the first worlds, by its place, (world,)."""
         stream = self._attribute("streams", {}).get(choice, choice)
@@ -336,6 +342,12 @@ class Projection(HtmlText):
             if choice in values.dims
         }
         return values.isel(places).drop_vars([c for c in places if c in values.coords]) if places else values
+
+    def pooled_weights(self, chosen: Mapping[str, str], rivals: Iterable[str]) -> xr.DataArray | None:
+        """Return what the stored worlds count under values of choices, `pooled`; None where all count alike."""
+        if self.weights is None:
+            return None
+        return self.pooled(self.weights.sel({d: v for d, v in chosen.items() if d in self.weights.dims}), rivals)
 
     @cached_property
     def regimes(self) -> dict[str, tuple[NDArray[np.int64], NDArray[np.str_]]]:
@@ -595,12 +607,8 @@ def _failed_draws_sentence(run: Projection) -> FailedWorldsWarning | None:
     if not rows:
         return None
     named = [
-        f"{row['name']}{_choices_suffix(row['choices'])} fails in {row['worlds']:,}, from {row['first']} on"
+        f"{row['name']}{in_brackets(row['choices'])} fails in {row['worlds']:,}, from {row['first']} on"
         for row in rows[:_MAX_NAMED_FAILURES]
     ]
     more = [f"and {len(rows) - len(named)} more"] if len(rows) > len(named) else []
     return FailedWorldsWarning(draws=run.settings.draws, failing=(*named, *more), reason=rows[0]["reason"])
-
-
-def _choices_suffix(choices: Mapping[str, str]) -> str:
-    return f" ({', '.join(f'{choice} = {value}' for choice, value in choices.items())})" if choices else ""

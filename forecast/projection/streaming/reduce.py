@@ -13,24 +13,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast import errors
 from forecast.base.dates import decimal_year, from_decimal_year
 from forecast.base.lazy import xr
 from forecast.base.quantiles import QUANTILES
-from forecast.errors import (
-    AbsentValueError,
-    DataError,
-    ForecastError,
-    NoDataAtDateError,
-    PluginContractError,
-    ScenarioError,
-    UnitError,
-    UsageError,
-)
+from forecast.errors import AbsentValueError, DataError, ForecastError, NoDataAtDateError
 from forecast.projection.answers.binding_limits import Binding
 from forecast.projection.answers.crossing_dates import DateDraws, Dates, Earliest, PooledDates, answer_variables
 from forecast.projection.answers.ranking import Ranked
 from forecast.projection.answers.values import ValueReducer
-from forecast.projection.failures import BlockSlice, FailureCounts, FailureLog
+from forecast.projection.failures import BlockSlice, FailureCounts, FailureLog, in_brackets
 from forecast.projection.likelihood_weights import Updates
 from forecast.projection.result.projected_quantities import RETURNS_ATTRIBUTE
 from forecast.projection.streaming.columns import Column, Columns, WorldColumn, merge
@@ -326,8 +318,7 @@ class BatchResult:
             if isinstance(error, (AbsentValueError, NoDataAtDateError)):
                 continue
             dims = self.graph.nodes[name].dims if name in self.graph.nodes else self._question_dims[name]
-            chosen = ", ".join(f"{d} = {v}" for d, v in zip(dims, combination, strict=True))
-            yield f"{name}{f' ({chosen})' if chosen else ''}: {error}"
+            yield f"{name}{in_brackets(dict(zip(dims, combination, strict=True)))}: {error}"
 
     def absent(self) -> list[dict[str, Any]]:
         """Return the combinations of choices under which a figure is absent that may be, and what is said of it."""
@@ -447,27 +438,14 @@ def _returns_to_start(level: Array) -> bool:
     return bool((level[[0, -1]] == level[0, 0]).all() and (level != level[0, 0]).any())
 
 
-#: Errors that are made of a sentence alone.
-_PLAIN_ERRORS = {
-    each.__name__: each
-    for each in (
-        AbsentValueError,
-        DataError,
-        NoDataAtDateError,
-        PluginContractError,
-        ScenarioError,
-        UnitError,
-        UsageError,
-    )
-}
-
-
 def _error_record(error: ForecastError | None) -> tuple[str, str]:
     return type(error).__name__, str(error)
 
 
 def _error(kind: str, text: str) -> ForecastError:
-    return _PLAIN_ERRORS.get(kind, DataError)(text)
+    """Return an error that is made of a sentence alone, or that sentence as one of data."""
+    stated = getattr(errors, kind, DataError)
+    return stated(text) if stated.__init__ is ForecastError.__init__ else DataError(text)
 
 
 def _flag_attributes(labels: tuple[str, ...]) -> dict[str, str]:

@@ -99,6 +99,13 @@ class Line:
     names: Sequence[str] = ()
     past: FittedPast | None = None
 
+    def with_past(self, years: Array) -> tuple[Array, Array]:
+        """Return dates and levels, the fitted past among them."""
+        if self.past is None:
+            return years, self.levels
+        before, own = self.past.to(float(years[0]), self.levels[:, 0])
+        return np.append(before[:-1], years), np.column_stack([own[:, :-1], self.levels])
+
 
 @dataclass(frozen=True, kw_only=True)
 class Fan:
@@ -305,14 +312,10 @@ def _formula_quantiles(
             return None
         known[name] = drawn.transpose("draw", "time").values
     values = np.asarray(units.value_of(side, known, _units_of(run, side.names), target=unit), dtype=float)
-    weights = run.weights
-    if weights is None:
-        return value_quantiles(np.clip(values, -_MAX_PLOTTED, _MAX_PLOTTED), None)
-    own = weights.sel({d: v for d, v in chosen.items() if d in weights.dims})
-    counted = run.pooled(own, answer.rivals)
-    if set(counted.dims) != {"draw"}:
+    weights = run.pooled_weights(chosen, answer.rivals)
+    if weights is not None and set(weights.dims) != {"draw"}:
         return None
-    return value_quantiles(np.clip(values, -_MAX_PLOTTED, _MAX_PLOTTED), np.asarray(counted.values))
+    return value_quantiles(np.clip(values, -_MAX_PLOTTED, _MAX_PLOTTED), None if weights is None else weights.values)
 
 
 def _fitted_past(
@@ -399,12 +402,11 @@ def _draw_line(axis: Axes, years: Array, line: Line, place: int, factor: float) 
         plot_style.COLOURS[place % len(plot_style.COLOURS)],
         plot_style.LINE_STYLES[place % len(plot_style.LINE_STYLES)],
     )
-    levels, dates = line.levels / factor, years
+    dates, levels = line.with_past(years)
     if line.past is not None:
         before, own = line.past.to(float(years[0]), line.levels[:, 0])
         axis.plot(before, own[2] / factor, linestyle=style, color=colour, linewidth=0.7, label="fitted past")
-        dates, levels = np.append(before[:-1], years), np.column_stack([own[:, :-1] / factor, levels])
-    p05, p25, _, p75, p95 = levels
+    p05, p25, _, p75, p95 = levels / factor
     for low, high, alpha in ((p05, p95, 0.16), (p25, p75, 0.28)):
         axis.fill_between(dates, low, high, color=colour, alpha=alpha, linewidth=0)
     axis.plot(years, line.levels[2] / factor, linestyle=style, color=colour, label=_in_legend(line.label))
@@ -469,10 +471,7 @@ def _occupied_areas(fan: Fan, factor: float) -> tuple[Array, list[Band]]:
     points, bands = [np.empty((0, 2))], []
     for line in fan.lines:
         points.append(np.column_stack([line.dates, line.values / factor]))
-        dates, levels = fan.years, line.levels
-        if line.past is not None:
-            before, own = line.past.to(float(dates[0]), levels[:, 0])
-            dates, levels = np.append(before[:-1], dates), np.column_stack([own[:, :-1], levels])
+        dates, levels = line.with_past(fan.years)
         bands.append(Band(dates, *(levels[[0, 2, 4]] / factor)))
     return np.concatenate(points), bands
 
