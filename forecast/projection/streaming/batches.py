@@ -168,10 +168,6 @@ class Job:
         updates = Updates(self.plan, size.n_stored, self.references)
         return BatchResult(self.plan, size, updates, self.paths, ends=self.ends)
 
-    def batch(self, number: int) -> BatchResult:
-        """Draw one batch."""
-        return self.fill(self.empty(self.size(number)), number)
-
     def fill(
         self, sampled: BatchResult, number: int, progress: Callable[[int, int], None] | None = None
     ) -> BatchResult:
@@ -198,7 +194,7 @@ class Job:
     def sent(self, number: int) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Draw one batch, as plain data that can be sent."""
         with stdout_is_data():
-            sampled = self.batch(number)
+            sampled = self.fill(self.empty(self.size(number)), number)
         return to_arrays(sampled.holdings()), {**sampled.notes(), "warnings": self.warnings()}
 
     def received(self, number: int, arrays: Mapping[str, NDArray[Any]], notes: Mapping[str, Any]) -> BatchResult:
@@ -281,7 +277,7 @@ def run_batches(
             stopped.add_note(f"{checkpoint.path.name} with {kept * DRAWS_PER_BATCH:,} worlds")
         raise
     if checkpoint is not None:
-        checkpoint.remove()
+        checkpoint.path.unlink(missing_ok=True)  # the run has ended
     return whole
 
 
@@ -370,7 +366,3 @@ class Checkpoint:
         """Write what there is so far, to a temporary name that is then renamed."""
         about = {"of": fingerprint, "next": following, "notes": whole.notes(), "warnings": job.warnings()}
         save_arrays(self.path, about, to_arrays(whole.holdings()))
-
-    def remove(self) -> None:
-        """Take it away: the run has ended."""
-        self.path.unlink(missing_ok=True)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Generator, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
@@ -76,12 +77,7 @@ def of_processes(job: Job, numbers: range, workers: int) -> Generator[BatchResul
     pending: dict[int, Future[Any]] = {}
     try:
         for number in numbers:
-            while number not in pending or not pending[number].done():
-                # a few ahead keep everyone busy, and no more than these are held
-                while waiting and len(pending) < 2 * workers:
-                    ahead = waiting.pop(0)
-                    pending[ahead] = pool.submit(_sent, ahead)
-                wait([pending[number]], return_when=FIRST_COMPLETED)
+            _submit_ahead(waiting, pending, workers, partial(pool.submit, _sent))
             try:
                 arrays, notes = pending.pop(number).result()
             except BrokenProcessPool:
@@ -92,6 +88,13 @@ def of_processes(job: Job, numbers: range, workers: int) -> Generator[BatchResul
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
         _FORKED_JOB.clear()
+
+
+def _submit_ahead(waiting: list[int], pending: dict[int, Any], workers: int, submit: Callable[[int], Any]) -> None:
+    """Submit so many batches that everyone stays busy, and no more than these are held."""
+    while waiting and len(pending) < 2 * workers:
+        ahead = waiting.pop(0)
+        pending[ahead] = submit(ahead)
 
 
 def _draw_in_new_process(job: Job, number: int) -> Any:
@@ -139,11 +142,10 @@ def of_cluster(job: Job, numbers: range, client: Any) -> Iterator[BatchResult]:
     check_sendable(job)
     scattered = client.scatter(job, broadcast=True, hash=False)
     waiting, pending = list(numbers), dict[int, Any]()
-    most = 2 * max(len(client.scheduler_info().get("workers", ())), 1)
+    workers = max(len(client.scheduler_info().get("workers", ())), 1)
+    submit = partial(client.submit, type(job).sent, scattered, pure=False, retries=1)
     for number in numbers:
-        while waiting and len(pending) < most:
-            ahead = waiting.pop(0)
-            pending[ahead] = client.submit(type(job).sent, scattered, ahead, pure=False, retries=1)
+        _submit_ahead(waiting, pending, workers, submit)
         try:
             arrays, notes = pending.pop(number).result()
         except ForecastError:
