@@ -6,7 +6,7 @@ The tables say what reading rests on: which fields and arrays there are, of whic
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,27 +44,16 @@ def is_projection(tree: xr.DataTree) -> bool:
     return "projection" in tree.children or "scenario_hash" in tree.attrs or "questions" in tree.attrs
 
 
-def _date(value: object) -> bool:
-    if not isinstance(value, str):
-        return False
-    try:
-        return not np.isnat(np.datetime64(value, "s"))
-    except ValueError:
-        return False
+def _unless_refused(test: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    """Return a test that what reads the value may end with an error: it is then none."""
 
+    def good(value: Any) -> bool:
+        try:
+            return test(value)
+        except (AttributeError, LookupError, NotImplementedError, TypeError, UsageError, ValueError):
+            return False
 
-def _is_warning(value: object) -> bool:
-    try:
-        return bool(str(ForecastWarning.from_record(dict(value))))  # type: ignore[call-overload]
-    except (AttributeError, LookupError, NotImplementedError, TypeError, ValueError):
-        return False
-
-
-def _step(value: Any) -> bool:
-    try:
-        return isinstance(value, str) and step_of(value) == value
-    except UsageError:
-        return False
+    return good
 
 
 def _square(value: Any) -> bool:
@@ -72,7 +61,9 @@ def _square(value: Any) -> bool:
     return [len(row) for row in value["matrix"]] == [size] * size
 
 
-_DATE_SCHEMA = ValueSchema("a date", _date)
+_DATE_SCHEMA = ValueSchema(
+    "a date", _unless_refused(lambda v: isinstance(v, str) and not np.isnat(np.datetime64(v, "s")))
+)
 _DATES_SCHEMA, _TEXTS_SCHEMA = ListSchema(_DATE_SCHEMA, 1), ListSchema(TEXT)
 _YEAR_SCHEMA = ValueSchema("a year", NUMBER.good)
 _POSITIVE_COUNT_SCHEMA = ValueSchema("a count", lambda v: COUNT.good(v) and 0 < v <= 1_000_000_000)
@@ -157,7 +148,9 @@ _ATTRIBUTES = ObjectSchema(
         "draws": _POSITIVE_COUNT_SCHEMA,
         "start": _YEAR_SCHEMA,
         "until": _YEAR_SCHEMA,
-        "step": ValueSchema("'year', 'month' or a share of a year", _step),
+        "step": ValueSchema(
+            "'year', 'month' or a share of a year", _unless_refused(lambda v: isinstance(v, str) and step_of(v) == v)
+        ),
         "as_of": OptionalSchema(_YEAR_SCHEMA),
         "set": MappingSchema(ANYTHING),
         "versions": MappingSchema(TEXT),
@@ -189,7 +182,9 @@ _ATTRIBUTES = ObjectSchema(
         "kept": _POSITIVE_COUNT_SCHEMA,
         "newest_data": MappingSchema(_DATE_SCHEMA),
         "read": _TEXTS_SCHEMA,
-        "warnings": ListSchema(ValueSchema("a warning", _is_warning)),
+        "warnings": ListSchema(
+            ValueSchema("a warning", _unless_refused(lambda v: bool(str(ForecastWarning.from_record(dict(v))))))
+        ),
         "sweep": MappingSchema(_TEXTS_SCHEMA),
         "swap": MappingSchema(TEXT),
         "given": _TEXTS_SCHEMA,
