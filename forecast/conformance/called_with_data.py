@@ -16,14 +16,15 @@ from forecast.conformance.law_checks import refuse, reject_writes
 from forecast.contract.registry import Record, import_target
 from forecast.errors import PluginError, one_line, printable
 
-__all__ = ["reader_reads", "score_scores"]
+__all__ = ["load_code", "reader_reads", "score_scores"]
 
 GRAMMAR = "f(forecast, observed, *, reduce_dims=None, preserve_dims=None, weights=None)"
 #: What a reader is given where its record names no file.
 TINY_CSV = "date,value\n2020-01-01,1\n2021-01-01,2\n"
 
 
-def _code(record: Record) -> Callable[..., Any]:
+def load_code(record: Record) -> Callable[..., Any]:
+    """Return the code that a record names; an error where it is nothing to call."""
     code = import_target(record.spec.target, what=f"{record.spec.kind} '{record.full_name}'")
     if not callable(code):
         raise refuse(record, f"target: expected something to call, got {type(code).__name__}")
@@ -60,7 +61,7 @@ def _sample_forecasts() -> Iterator[tuple[str, xr.DataArray, xr.DataArray]]:
 
 def score_scores(record: Record) -> None:
     """It follows the grammar of scores: what it gives, along which dimensions, and what weights do."""
-    code = _code(record)
+    code = load_code(record)
     _check_signature(record, code, GRAMMAR, None, None, reduce_dims=None, preserve_dims=None, weights=None)
     said: list[str] = []
     for form, forecast, observed in _sample_forecasts():
@@ -109,7 +110,7 @@ def reader_reads(record: Record) -> None:
     """It makes columns of one length of the file that its record names, or of a tiny CSV file."""
     from forecast.tables.file_formats import read_with
 
-    code = _code(record)
+    code = load_code(record)
     _check_signature(record, code, "f(path)", Path("file"))
     if record.spec.example:
         read_with(record, Path(record.spec.example), where="its example")

@@ -56,7 +56,7 @@ class Check:
     """
 
     label: str
-    run: Callable[[], None]
+    run: Callable[[], object]
 
     def __call__(self) -> None:
         """Run it."""
@@ -172,7 +172,7 @@ def _error_location(problem: BaseException, modules: Collection[str]) -> str:
     return place
 
 
-def _of(record: Record) -> Iterator[tuple[str, Callable[[Record], None]]]:
+def _of(record: Record) -> Iterator[tuple[str, Callable[[Record], object]]]:
     from forecast.conformance import record_checks
 
     yield from record_checks.CHECKS.get(record.spec.kind, ())

@@ -20,7 +20,7 @@ from forecast.base.distributions import distribution
 from forecast.base.streams import Streams
 from forecast.conformance import constraint_checks
 from forecast.conformance.answer_checks import Breach, find_breaches, lever_breaches
-from forecast.conformance.called_with_data import reader_reads, score_scores
+from forecast.conformance.called_with_data import load_code, reader_reads, score_scores
 from forecast.conformance.law_checks import LAW_CHECKS, check_array, refuse, reject_writes
 from forecast.conformance.shape_checks import SHAPE_CHECKS
 from forecast.contract.registry import Record, Registry, get_registry, import_target
@@ -337,12 +337,6 @@ def _unit_parses(record: Record) -> None:
     units.unit(units.check_definition(record.spec.definition, where=where), where=where)
 
 
-def _target_loads(record: Record) -> None:
-    target = import_target(record.spec.target, what=f"{record.spec.kind} '{record.full_name}'")
-    if not callable(target):
-        raise refuse(record, f"target: expected something to call, got {type(target).__name__}")
-
-
 def _command_loads(record: Record) -> None:
     import click
 
@@ -352,7 +346,7 @@ def _command_loads(record: Record) -> None:
 
 
 #: Kind of record to (label, check).
-CHECKS: Mapping[str, tuple[tuple[str, Callable[[Record], None]], ...]] = {
+CHECKS: Mapping[str, tuple[tuple[str, Callable[[Record], object]], ...]] = {
     "law": LAW_CHECKS,
     "model": (
         ("units parse and balance", _model_unit),
@@ -374,8 +368,8 @@ CHECKS: Mapping[str, tuple[tuple[str, Callable[[Record], None]], ...]] = {
     "quantity": (("its forecast and its rivals answer", _quantity_answers),),
     "claim": (("computes, and says where it disagrees", _claim_computes),),
     "unit": (("parses", _unit_parses),),
-    "score": (("its code loads", _target_loads), ("scores in the grammar of scores", score_scores)),
-    "reader": (("its code loads", _target_loads), ("reads", reader_reads)),
+    "score": (("its code loads", load_code), ("scores in the grammar of scores", score_scores)),
+    "reader": (("its code loads", load_code), ("reads", reader_reads)),
     "command": (("its code loads", _command_loads),),
 }
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from forecast.projection.result import DateAnswer, Projection, RankingAnswer, ValueAnswer
 from forecast.projection.result.differences import AnswerDifference
 from forecast.projection.result.shifts import SHIFT_LEVELS
-from forecast.report.headline import Labels, event, on_date, value_title
-from forecast.report.rows import COLUMNS, ReportRow, RowGroup
+from forecast.report.headline import Labels, on_date
+from forecast.report.rows import COLUMNS, ReportRow, RowGroup, question_label
 from forecast.report.words.date_text import as_text, fine_span
 from forecast.report.words.number_text import amount, amount_range, format_number, percent
 from forecast.report.words.patterns import fill, load_patterns
@@ -61,10 +61,8 @@ def _another_question(run: Projection) -> bool:
 
 def _answer_label(each: AnswerDifference, words: Labels) -> str:
     answer = each.answer
-    if isinstance(answer, DateAnswer):
-        return event(answer, answer.default, words, short=True)
-    if isinstance(answer, ValueAnswer):
-        return f"{value_title(answer, answer.default, words, short=True)}, {on_date(answer.date, short=True)}"
+    if isinstance(answer, (DateAnswer, ValueAnswer)):
+        return question_label(answer, answer.default, words)
     return words.title(words.short(answer.name, answer.title or answer.text), {})
 
 
