@@ -28,6 +28,7 @@ __all__ = ["N_QUANTILE_POINTS", "forecast_entries", "record"]
 
 #: Quantiles that stand for the whole distribution, in the middle of as many equal shares.
 N_QUANTILE_POINTS = 100
+_POINT_SHARES = [(i + 0.5) / N_QUANTILE_POINTS for i in range(N_QUANTILE_POINTS)]
 
 
 def record(
@@ -160,7 +161,7 @@ def _of_date(answer: DateAnswer, extra: Sequence[str]) -> Iterator[dict[str, Any
         known = ~np.isnan(worlds)
         share = weights * known / (weights * known).sum()
         ends = decimal_year(np.array(dates, dtype="datetime64[s]"))
-        points = weighted_quantiles(worlds, weights, [(i + 0.5) / N_QUANTILE_POINTS for i in range(N_QUANTILE_POINTS)])
+        points = weighted_quantiles(worlds, weights, _POINT_SHARES)
         quantiles = weighted_quantiles(worlds, weights, QUANTILES)
         levels = dict(zip(QUANTILE_NAMES, map(iso_date_or_none, quantiles), strict=True))
         yield {
@@ -217,9 +218,7 @@ def _of_value(answer: ValueAnswer) -> Iterator[dict[str, Any]]:
             if np.isnan(worlds).all():
                 failures = "; ".join(answer.run.failures)
                 raise UsageError(f"question '{answer.name}' has no answer on {each.date}: {failures}")
-            points = weighted_quantiles(
-                worlds, weights, [(i + 0.5) / N_QUANTILE_POINTS for i in range(N_QUANTILE_POINTS)]
-            )
+            points = weighted_quantiles(worlds, weights, _POINT_SHARES)
             alike = bool((weights == weights[0]).all())
             found = value_quantiles(worlds[:, None], None if alike else weights)[:, 0]
             levels = dict(zip(QUANTILE_NAMES, map(float, found), strict=True))

@@ -130,11 +130,6 @@ def public(registry: Registry) -> list[dict[str, Any]]:
     return out
 
 
-def _log_score(probability: float, came: bool) -> float:
-    told = min(max(probability, _MIN_PROBABILITY), 1 - _MIN_PROBABILITY)
-    return -math.log(told if came else 1 - told)
-
-
 # --- beside each other ------------------------------------------------------------------------------------------------
 
 
@@ -185,7 +180,8 @@ def _statement_row(statement: Statement, rows: Sequence[Mapping[str, Any]], on: 
 
 def _scored_row(row: Mapping[str, Any], came: bool) -> dict[str, Any]:
     said = float(row["probability"])
-    return {**row, "came": came, "brier": (said - came) ** 2, "log_score": _log_score(said, came)}
+    told = min(max(said, _MIN_PROBABILITY), 1 - _MIN_PROBABILITY)
+    return {**row, "came": came, "brier": (said - came) ** 2, "log_score": -math.log(told if came else 1 - told)}
 
 
 def _score(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

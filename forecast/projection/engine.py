@@ -29,7 +29,6 @@ from forecast.errors import (
     UsageError,
     printable,
 )
-from forecast.models.nesting import walk_models
 from forecast.projection import blocks, missing_data, source_tables, supporting_data
 from forecast.projection.answers.variations import swept
 from forecast.projection.evaluate import Block, Schedule
@@ -412,8 +411,7 @@ def _after_observations(graph: ScenarioGraph, fits: ModelFits, width: str) -> fl
     """Return the year of the last observation; of steps finer than a year the first that is not before it."""
     ends = [float(seen.time[-1]) for _, _, seen in supporting_data.quantity_points(graph, fits) if len(seen.time)]
     if not ends:  # a mixture has no points of its own, and its members have
-        made = (each for node in graph.nodes.values() for model in node.models.values() for each in walk_models(model))
-        behind = (fits.observed(each) for each in made)
+        behind = map(fits.observed, graph.models.values())
         ends = [float(seen.time[-1]) for seen in behind if seen is not None and len(seen.time)]
     if not ends:
         return None

@@ -103,7 +103,8 @@ class ModelFits:
         self.as_of, self.seed, self.cache = as_of, seed, cache
         self.failures: dict[str, str] = {}
         self.outside: dict[tuple[str, str], tuple[ForecastWarning, ...]] = {}
-        self._share_draws = share_draws and cache is not None and cache.size > 0
+        #: What earlier runs have drawn; None where this one shares no draws.
+        self.draws_cache = cache if share_draws and cache is not None and cache.size > 0 else None
         self._sources: dict[str, _Source] = {}
         self._outcomes: dict[str, tuple[FittedModel | ForecastError, str]] = {}
         self._shared_results: dict[bytes, Any] = {}
@@ -165,12 +166,7 @@ class ModelFits:
 
     def shares_draws(self, model: Model) -> bool:
         """Tell whether other runs may take the draws of a model."""
-        return self._share_draws and self._may_share(model)
-
-    @property
-    def draws_cache(self) -> RunCache | None:
-        """What earlier runs have drawn; None where this one shares no draws."""
-        return self.cache if self._share_draws else None
+        return self.draws_cache is not None and self._may_share(model)
 
     def _shared(
         self, key: tuple[str, str], model: Model, make: Callable[[], T], complete: Callable[[T], bool]

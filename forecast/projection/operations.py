@@ -221,13 +221,10 @@ def _sampled(
     values = call_guarded(what, lambda: fitted.sample(read_only(block.time), inputs, streams))
     if number == 0:  # the others are draws of the same
         aside = f"model '{made.name}': warnings"
-        block.warn(asker, made.name, call_guarded(aside, lambda: tuple(map(_warning, fitted.warnings(inputs)))))
+        told = call_guarded(aside, lambda: tuple(fitted.warnings(inputs)))  # a plugin may say one in a sentence
+        warned = (w if isinstance(w, ForecastWarning) else ModelWarning(note=str(w)) for w in told)
+        block.warn(asker, made.name, tuple(warned))
     return checked_draws(values, (len(block.time), streams.draws), what)
-
-
-def _warning(told: ForecastWarning | str) -> ForecastWarning:
-    """Return what a model warns of as a warning; a plugin may say it in a sentence."""
-    return told if isinstance(told, ForecastWarning) else ModelWarning(note=str(told))
 
 
 @operation

@@ -235,12 +235,7 @@ def check_read(graph: ScenarioGraph, fits: ModelFits, added: Mapping[Path, editi
             continue  # cells are looked up in it; or one of them failed, and says why
         for path in dict.fromkeys(path for path, _ in edition.added.values()):
             called = editions.names_of(edition, path)
-            read = (
-                fits.observed(made)
-                for node in graph.nodes.values()
-                for o in node.models.values()
-                for made in walk_models(o)
-            )
+            read = map(fits.observed, graph.models.values())
             if not any(seen is not None and called & set(seen.names) for seen in read):
                 raise UsageError(
                     f"{printable(Path(path).name, 60)}: no model of the scenario reads a row of it; they read of "

@@ -200,10 +200,7 @@ class ValueHistogram:
 
     def clear(self) -> None:
         """Forget everything: what was counted is no answer."""
-        kind = self._positive.counts.dtype.type
-        self._positive, self._negative = _Bins(self.rows, kind), _Bins(self.rows, kind)
-        self._apart = np.zeros((self.rows, 4))
-        self._ends = np.array([[np.inf, -np.inf]] * self.rows).T
+        self.__init__(self.rows, weighted=self.weighted)  # type: ignore[misc]
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         """Return the counts as plain arrays."""
