@@ -229,10 +229,10 @@ def hidden(graph: ScenarioGraph, left_out: LeftOut) -> ScenarioGraph:
         return graph
     graph = _with_labels(graph, left_out.drawn)
     out, gone, scenario = set(left_out.quantities), set(left_out.questions), graph.scenario
-
-    def kept(each: Mapping[str, Any]) -> dict[str, Any]:
-        return {name: value for name, value in each.items() if name not in gone}
-
+    kept: dict[str, Any] = {
+        group: {name: each for name, each in getattr(scenario, group).items() if name not in gone}
+        for group in ("questions", "figures", "rankings", "firsts", "says")
+    }
     bounds = dict(scenario.limits)
     nodes = {name: replace(node, left_out=name in out) for name, node in graph.nodes.items()}
     for name, part in left_out.limits:
@@ -240,17 +240,11 @@ def hidden(graph: ScenarioGraph, left_out: LeftOut) -> ScenarioGraph:
         if stated is not None:
             nodes[name] = replace(nodes[name], limits=_unbound(stated, part))
             bounds[name] = _unbound(stated, part)
-    firsts = {
-        name: replace(each, first=tuple(q for q in each.first if q not in gone))
-        for name, each in kept(scenario.firsts).items()
-    }
+    for name, first in kept["firsts"].items():
+        kept["firsts"][name] = replace(first, first=tuple(q for q in first.first if q not in gone))
     left = replace(
         scenario,
-        questions=kept(scenario.questions),
-        figures=kept(scenario.figures),
-        rankings=kept(scenario.rankings),
-        firsts=firsts,
-        says=kept(scenario.says),
+        **kept,
         shown=tuple(name for name in scenario.shown if name not in out),
         levers=tuple(each for each in scenario.levers if each.name not in out),
         opens="" if scenario.opens in gone else scenario.opens,

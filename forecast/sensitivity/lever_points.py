@@ -84,7 +84,7 @@ def lever_points(
     >>> [each.value for each in points][:3], points[0].run.answers["q"].headline.already > 0.9
     (['1', '1.2', '1.5'], True)
     """
-    from forecast.projection.answers.variations import Variation, variations
+    from forecast.projection.answers.variations import variations
     from forecast.projection.engine import loaded, project
     from forecast.projection.paths.run_cache import RunCache
 
@@ -111,7 +111,7 @@ def lever_points(
 
     together: Iterable[tuple[int, Projection | None]] = ((number, None) for number in range(len(every)))
     if settings.as_of is None and base.settings.kept == draws:
-        all_variations = [Variation.of(lever.name, lever.moved(value)) for lever, value in every]
+        all_variations = [(lever.name, lever.moved(value)) for lever, value in every]
         together = variations(base_scenario.changed(changes), base, all_variations, cache)
     for done, (number, projection) in enumerate(together):
         lever, value = every[number]

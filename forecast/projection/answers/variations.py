@@ -10,7 +10,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from forecast.projection.result import Projection
     from forecast.scenarios.scenario import Scenario
 
-__all__ = ["QUESTION_PARTS", "Variation", "dimension", "swept", "touched", "variations"]
+__all__ = ["QUESTION_PARTS", "dimension", "swept", "touched", "variations"]
 
 # --- Sweeps -----------------------------------------------------------------------------------------------------------
 # A sweep: one projection for each value that something is set to, side by side along a dimension of its name.
@@ -192,9 +192,10 @@ def _concatenate_runs(every: Sequence[Parts], key: str, labels: list[str], touch
             alike = owner not in touched and all(data[0][present].identical(each[present]) for each in data[1:])
             if alike or not present:
                 continue
+            coordinate = xr.Variable(name, np.array(labels))
             joined = xr.concat(
                 [each[present] for each in data],
-                xr.IndexVariable(name, np.array(labels)),
+                xr.DataArray(coordinate, coords={name: coordinate}, dims=name, name=name),
                 join="exact",
                 data_vars="all",
                 coords="minimal",
@@ -251,30 +252,6 @@ _BY_QUESTION = ("/questions", "/pooled", "/rankings")
 _BY_PATH = frozenset({"update", "values"})
 
 
-@dataclass(frozen=True, kw_only=True)
-class Variation:
-    """One thing otherwise.
-
-    Parameters
-    ----------
-    name : str
-        What is set or changed.
-    settings : mapping
-        What is set beside the run's settings.
-    changes : sequence of mapping
-        What is changed beside.
-    """
-
-    name: str
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    changes: Sequence[Mapping[str, Any]] = ()
-
-    @classmethod
-    def of(cls, name: str, moved: Mapping[str, Any]) -> Variation:
-        """Return what keywords of `forecast.project` say."""
-        return cls(name=name, settings=moved.get("with_", {}), changes=moved.get("what_if", ()))
-
-
 @dataclass(eq=False)
 class _Planned:
     """A variation whose steps are in the plan.
@@ -299,7 +276,7 @@ class _Planned:
 
 
 def variations(
-    scenario: Scenario, run: Projection, every: Sequence[Variation], cache: RunCache
+    scenario: Scenario, run: Projection, every: Sequence[tuple[str, Mapping[str, Any]]], cache: RunCache
 ) -> Iterator[tuple[int, Projection | None]]:
     """Walk variations by their numbers, with the answers of each; None where it fails, and has to be run by itself.
 
@@ -309,14 +286,15 @@ def variations(
         With what was changed in the run.
     run : Projection
         Of the scenario, of as many worlds as the variations; nothing in it is swept, and it is not as of a date.
-    every : sequence of Variation
+    every : sequence of (str, mapping)
+        What is set or changed, and how, beside what the run has: ``with_`` or ``what_if`` of `forecast.project`.
         Those of one name stand side by side.
     cache : RunCache
         Of the run.
     """
     planner = _Planner(scenario, run, cache)
     with graphs.numbers_change():
-        together = [planner.planned(each) for each in every]
+        together = [planner.planned(name, moved) for name, moved in every]
     block = planner.block([each for each in together if each is not None])
     for number, planned in enumerate(together):
         yield number, None if planned is None else planner.made(planned, block)
@@ -335,20 +313,20 @@ class _Planner:
         self._first: dict[str, _Planned] = {}
         self._definitions = _read_definitions(run)
 
-    def planned(self, each: Variation) -> _Planned | None:
+    def planned(self, varied: str, moved: Mapping[str, Any]) -> _Planned | None:
         """Plan a variation; None where it cannot be."""
-        settings = {**self.settings.set, **each.settings}
+        settings, changes = {**self.settings.set, **moved.get("with_", {})}, moved.get("what_if", ())
         try:
-            scenario = self.scenario.changed(each.changes)
-            again = each.name in self._first
-            if again and each.changes:
-                graph = graphs.rechanged(self._first[each.name].plan.graph, scenario.changes[-len(each.changes) :])
+            scenario = self.scenario.changed(changes)
+            again = varied in self._first
+            if again and changes:
+                graph = graphs.rechanged(self._first[varied].plan.graph, scenario.changes[-len(changes) :])
             else:
                 graph = until_end(graphs.build(scenario, settings), self.horizon, until=self.horizon.years[-1])
-            plan = self._beside(graph, each.name)
+            plan = self._beside(graph, varied)
             plan.fits.check_settings(graph, graph.models)
             check_ordered(graph, plan.fits, self.seed)
-            return self._plan_variation(each, plan, settings)
+            return self._plan_variation(varied, plan, settings)
         except ForecastError:
             return None
 
@@ -363,11 +341,11 @@ class _Planner:
             return first.plan.beside(graph, first.moved)
         return self._plan.beside(graph)
 
-    def _plan_variation(self, each: Variation, plan: Plan, settings: Mapping[str, Any]) -> _Planned:
+    def _plan_variation(self, varied: str, plan: Plan, settings: Mapping[str, Any]) -> _Planned:
         """Plan the questions that depend on what varies."""
-        graph, first = plan.graph, self._first.get(each.name)
+        graph, first = plan.graph, self._first.get(varied)
         if first is None:
-            reached = touched(graph, each.name)
+            reached = touched(graph, varied)
             moved: Collection[str] = reached & graph.nodes.keys()
             names: Collection[str] = reached - graph.nodes.keys()
             about = provenance(
@@ -378,22 +356,17 @@ class _Planner:
             beside: Mapping[str, xr.Dataset] = {f"/observed/{name}": data for name, data in observed}
         else:
             moved, names, attributes, beside = first.moved, first.names, first.attributes, first.beside
-        if first is None or each.name not in graph.nodes:  # what is set of a model is in its posterior
+        if first is None or varied not in graph.nodes:  # what is set of a model is in its posterior
             drawn = supporting_data.parameter_draws(graph, plan.fits, self.seed, self.draws)
             beside = {**beside, **{f"/posterior/{name}": data for name, data in drawn}}
             known = supporting_data.past(graph, plan.fits, self.seed, self.draws, self.horizon.years[0])
             beside = {**beside, **{f"/past/{name}": data for name, data in known}}
         scenario = graph.scenario
-        reduced = replace(
-            graph,
-            scenario=replace(
-                scenario,
-                questions={n: q for n, q in scenario.questions.items() if n in names},
-                figures={n: q for n, q in scenario.figures.items() if n in names},
-                rankings={n: q for n, q in scenario.rankings.items() if n in names},
-            ),
-        )
-        own = replace(plan, graph=reduced)
+        asked: dict[str, Any] = {
+            group: {name: each for name, each in getattr(scenario, group).items() if name in names}
+            for group in ("questions", "figures", "rankings")
+        }
+        own = replace(plan, graph=replace(graph, scenario=replace(scenario, **asked)))
         own._lowered, own._sources, own._texts = plan._lowered, plan._sources, plan._texts
         sampled = BatchResult(
             own,
@@ -406,7 +379,7 @@ class _Planner:
         if scenario.changes:
             told["changes"] = json.dumps([change.plain for change in scenario.changes], sort_keys=True)
         result = _Planned(plan, names, moved, {**attributes, **told}, beside, sampled)
-        self._first.setdefault(each.name, result)
+        self._first.setdefault(varied, result)
         return result
 
     def _spoken_of(self, graph: ScenarioGraph) -> set[str]:

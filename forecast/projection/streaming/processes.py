@@ -77,7 +77,7 @@ def of_processes(job: Job, numbers: range, workers: int) -> Generator[BatchResul
     pending: dict[int, Future[Any]] = {}
     try:
         for number in numbers:
-            _submit_ahead(waiting, pending, workers, partial(pool.submit, _sent))
+            _submit_ahead(waiting, pending, workers, pool.submit, _sent)
             try:
                 arrays, notes = pending.pop(number).result()
             except BrokenProcessPool:
@@ -90,11 +90,13 @@ def of_processes(job: Job, numbers: range, workers: int) -> Generator[BatchResul
         _FORKED_JOB.clear()
 
 
-def _submit_ahead(waiting: list[int], pending: dict[int, Any], workers: int, submit: Callable[[int], Any]) -> None:
+def _submit_ahead(
+    waiting: list[int], pending: dict[int, Any], workers: int, submit: Callable[..., Any], *task: Any
+) -> None:
     """Submit so many batches that everyone stays busy, and no more than these are held."""
     while waiting and len(pending) < 2 * workers:
         ahead = waiting.pop(0)
-        pending[ahead] = submit(ahead)
+        pending[ahead] = submit(*task, ahead)
 
 
 def _draw_in_new_process(job: Job, number: int) -> Any:
@@ -143,9 +145,9 @@ def of_cluster(job: Job, numbers: range, client: Any) -> Iterator[BatchResult]:
     scattered = client.scatter(job, broadcast=True, hash=False)
     waiting, pending = list(numbers), dict[int, Any]()
     workers = max(len(client.scheduler_info().get("workers", ())), 1)
-    submit = partial(client.submit, type(job).sent, scattered, pure=False, retries=1)
+    submit = partial(client.submit, pure=False, retries=1)
     for number in numbers:
-        _submit_ahead(waiting, pending, workers, submit)
+        _submit_ahead(waiting, pending, workers, submit, type(job).sent, scattered)
         try:
             arrays, notes = pending.pop(number).result()
         except ForecastError:
