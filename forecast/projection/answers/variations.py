@@ -362,11 +362,11 @@ class _Planner:
             known = supporting_data.past(graph, plan.fits, self.seed, self.draws, self.horizon.years[0])
             beside = {**beside, **{f"/past/{name}": data for name, data in known}}
         scenario = graph.scenario
-        asked: dict[str, Any] = {
+        questions: dict[str, Any] = {
             group: {name: each for name, each in getattr(scenario, group).items() if name in names}
             for group in ("questions", "figures", "rankings")
         }
-        own = replace(plan, graph=replace(graph, scenario=replace(scenario, **asked)))
+        own = replace(plan, graph=replace(graph, scenario=replace(scenario, **questions)))
         own._lowered, own._sources, own._texts = plan._lowered, plan._sources, plan._texts
         sampled = BatchResult(
             own,
