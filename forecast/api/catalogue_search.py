@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import re
 import textwrap
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -24,7 +27,7 @@ from forecast.errors import DataError, ForecastError, UsageError, nearest, print
 from forecast.scenarios.registered import read_scenario
 
 __all__ = [
-    "MAX_PROPOSALS", "QUANTITY_COLUMNS", "SEARCHED_KINDS", "describe_quantity", "find", "find_records",
+    "MAX_PROPOSALS", "QUANTITY_COLUMNS", "QUANTITY_VALUES", "SEARCHED_KINDS", "describe_quantity", "find", "find_records",
     "propose_questions", "quantities", "record_details", "record_origin", "record_rows", "shortest_name",
 ]  # fmt: skip
 
@@ -71,13 +74,15 @@ def find(words: str) -> RecordList:
     return RecordList(rows, headline=nothing, columns=("kind", "name", "title"))
 
 
-def quantities(name: str = "") -> RecordList:
+def quantities(name: str = "", *, values: bool = False) -> RecordList:
     """List the quantities of the world that can be asked for, or describe one: definition, bounds, forecast, rivals.
 
     Parameters
     ----------
     name : str
         Of one; by default all are listed.
+    values : bool
+        List what each stands at today and its forecast for 2030 too, which takes half a minute.
 
     Returns
     -------
@@ -92,8 +97,8 @@ def quantities(name: str = "") -> RecordList:
     registry = get_registry().complete()
     if name:
         return RecordList([record_details(registry.find("quantity", name), describe_quantity)])
-    rows = record_rows(registry.records("quantity"), QUANTITY_COLUMNS)
-    return RecordList(rows, columns=("name", *QUANTITY_COLUMNS, "title"))
+    columns = QUANTITY_COLUMNS | (QUANTITY_VALUES if values else {})
+    return RecordList(record_rows(registry.records("quantity"), columns), columns=("name", *columns, "title"))
 
 
 def find_records(words: Iterable[str]) -> tuple[list[Record], list[dict[str, Any]], str]:
@@ -108,7 +113,7 @@ def find_records(words: Iterable[str]) -> tuple[list[Record], list[dict[str, Any
     if not search_words:
         raise UsageError("expected a word to look for, got only spaces")
     registry = get_registry().complete()
-    records = [r for kind in SEARCHED_KINDS for r in registry.records(kind)]
+    records = [r for kind in SEARCHED_KINDS for r in registry.records(kind, parts=False)]
     # parsing the files of all tables and scenarios takes longer than the rest: those that lack a word are left out
     texts = {(r.spec.kind, r.full_name): (r, _search_texts(r)) for r in records if _may_hold(r, search_words)}
     worths = {key: _worth(search_words, searched) for key, (_, searched) in texts.items()}
@@ -129,7 +134,7 @@ def propose_questions(question: str) -> list[str]:
     words = [word for word in _WORD_PATTERN.findall(question.casefold()) if word not in _STOP_WORDS and len(word) > 1]
     ranked = []
     for place, kind in enumerate(("scenario", "model")):
-        for record in get_registry().records(kind):
+        for record in get_registry().records(kind, parts=False):
             name = shortest_name({"kind": kind, "name": record.full_name})
             lines = _question_lines(record, name) if kind == "scenario" else [("", "")]
             about = _search_texts(record)
@@ -360,3 +365,42 @@ def describe_quantity(record: Record) -> dict[str, Any]:
 
 #: The columns that a list of quantities shows beside their names and titles.
 QUANTITY_COLUMNS: dict[str, Callable[[Record], Any]] = {"unit": lambda r: r.spec.unit, "forecast": _forecast}
+
+
+@functools.lru_cache(maxsize=1)
+def _opening(name: str) -> Any:
+    """Return the answer of a quantity of the world in 2030; None where nothing forecasts it, or its forecast fails."""
+    from forecast.projection.engine import project
+    from forecast.projection.paths.run_cache import cache_of_process
+    from forecast.scenarios.question_text import read_question
+
+    with contextlib.suppress(ForecastError), warnings.catch_warnings(action="ignore"):
+        return project(
+            read_question(name, at=[_LISTED_YEAR], shapes=()), draws=_LISTED_DRAWS, cache=cache_of_process()
+        ).opening
+    return None
+
+
+def _today(record: Record) -> str:
+    """Return what a quantity was last observed at, or is computed for at the start."""
+    from forecast.projection.result.observed_values import first_step_median, last_observation
+    from forecast.report.words.number_text import amount
+
+    answer = _opening(record.spec.name)
+    found = None if answer is None else last_observation(answer) or first_step_median(answer)
+    return "-" if found is None else amount(found.value, found.unit)
+
+
+def _in_2030(record: Record) -> str:
+    from forecast.report.headline import table_cells
+
+    answer = _opening(record.spec.name)
+    if answer is None or answer.headline is None:
+        return "-"
+    median, interval, *_ = table_cells(answer, answer.headline)
+    return median if interval in ("", "-") else f"{median} ({interval})"
+
+
+#: And what it shows with them once they are asked: each is a projection of so many worlds.
+_LISTED_YEAR, _LISTED_DRAWS = 2030, 256
+QUANTITY_VALUES: dict[str, Callable[[Record], Any]] = {"today": _today, str(_LISTED_YEAR): _in_2030}

@@ -42,7 +42,7 @@ def complete_names(kind: str, *, files: bool = False) -> Completer:
         found: list[CompletionItem] = []
         with contextlib.suppress(ForecastError):
             registry = get_registry()
-            full = registry.names(kind)
+            full = registry.names(kind, parts=False)
             bare = [name.partition("/")[2] for name in full]
             for name, short in zip(full, bare, strict=True):
                 usual = short if bare.count(short) == 1 else name

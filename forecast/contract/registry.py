@@ -464,14 +464,19 @@ class Registry:
             raise UnknownNameError("plugin", name, [p.name for p in self.plugins])
         return named
 
-    def records(self, kind: str) -> list[Record]:
-        """Return every record of one kind (``"law"``), sorted by full name; clashing ones appear once each."""
-        table = self._table(kind)
-        return [record for name in sorted(table) for record in table[name]]
+    def records(self, kind: str, *, parts: bool = True) -> list[Record]:
+        """Return every record of one kind (``"law"``), sorted by full name; clashing ones appear once each.
 
-    def names(self, kind: str) -> list[str]:
-        """Return the full names of one kind that resolve."""
-        return [n for n, rs in sorted(self._table(kind).items()) if len(rs) == 1]
+        Scenarios that are parts of others may be left out: a list has no place for them.
+        """
+        table = self._table(kind)
+        every = [record for name in sorted(table) for record in table[name]]
+        return every if parts else [each for each in every if not getattr(each.spec, "part", False)]
+
+    def names(self, kind: str, *, parts: bool = True) -> list[str]:
+        """Return the full names of one kind that resolve; as `records`, also without parts."""
+        table = self._table(kind)
+        return [each.full_name for each in self.records(kind, parts=parts) if len(table[each.full_name]) == 1]
 
     def find(self, kind: str, name: str, *, where: str = "", near: Callable[[], Iterable[str]] = tuple) -> Record:
         """Return the record of that name: full (``scaling/power``), or bare while unique.

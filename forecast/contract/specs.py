@@ -571,6 +571,9 @@ class ScenarioSpec(Spec):
     record : str
         Path of a CSV file that says how it would have done as of dates in the past; see
         `forecast.evaluation.whole.scenario_scores`.
+    part : bool
+        Other scenarios use it, and it answers nothing of its own: it is neither listed nor run, and its quantities are
+        asked for.
     plans : bool
         `forecast.plan` plans runs with it: see there for the names of its quantities.
     synonyms : tuple of str
@@ -582,6 +585,7 @@ class ScenarioSpec(Spec):
     kind: ClassVar[str] = "scenario"
 
     path: str = text_field()
+    part: bool = False
     plans: bool = False
     synonyms: tuple[str, ...] = text_tuple_field("text")
     amounts: Mapping[str, str] = mapping_field(is_text, "of unit to name")

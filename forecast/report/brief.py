@@ -151,6 +151,8 @@ def brief(run: Projection, *, today: str = "", by: str = "", level: float = DEFA
     words, opening = Labels(run), run.opening
     moved = driver_rows(run, least=0.0, only=[opening.name])[0] if isinstance(opening, DateAnswer) else {"drivers": []}
     rows = moved["drivers"]
+    if len(rows) == 1 and rows[0]["share"] < 1 - MIN_DRIVER_SHARE:
+        rows = []  # one number alone is uncertain: what it does not explain is chance, and no interaction
     alone = sum(row["share"] for row in rows)
     stated = next((row["name"] for row in rows if row["kind"] == "number"), "") if "note" in moved else ""
     return Brief(
@@ -284,11 +286,15 @@ def last_observed(run: Projection, words: Labels) -> str:
         elif found.of not in told:
             row = found.row if " " in found.row or len(found.row) <= _MAX_ROW_LABEL else ""  # a key is not to be read
             row = printable(textwrap.shorten(row, _MAX_ROW_LABEL, placeholder=" …"), _MAX_ROW_LABEL)
-            behind = ", ".join(filter(None, [row, found.date[:7]]))
             named = words(found.of) if found.of in run.quantities else f"'{short_zeros(found.of)}'"
-            told[found.of] = f"{named} {amount(found.value, found.unit, _OBSERVED_DIGITS)} ({behind})"
+            value = amount(found.value, found.unit, _OBSERVED_DIGITS)
+            since = as_text(float(decimal_year([found.date])[0]), fine=True)
+            told[found.of] = (
+                f"{named}: the record has stood at {value} since {since}{f' ({row})' if row else ''}" if found.stands
+                else f"{named} {value} ({', '.join(filter(None, [row, found.date[:7]]))})"
+            )  # fmt: skip
             if isinstance(answer, ValueAnswer) and answer is run.opening and (stands := _record_stands(answer, found)):
-                told[found.of] += f", no new record by {on_date(answer.date)}: {stands}"
+                told[found.of] += f", no new one by {on_date(answer.date)}: {stands}"
     return "; ".join([*told.values(), *_first_step_text(run, words, unseen, _MAX_OBSERVATIONS - len(told))])
 
 

@@ -16,6 +16,9 @@ from forecast.cli.output_files import emit_files, figure_keywords
 from forecast.errors import UnknownNameError, printable
 from forecast.report.words.number_text import format_or_dash
 
+#: By so much a forecast may lie behind a record, of which a table and a maker round differently.
+RECORD_RTOL = 1e-3
+
 __all__ = ["NARROWING", "Narrowing", "show_projection", "show_quantities"]
 
 if TYPE_CHECKING:
@@ -167,19 +170,32 @@ def _cell_heads(kind: str | None) -> list[str]:
 
 
 def _rival_that_differs(run: Projection, rivals: Rivals, level: float) -> str:
-    """Say what the first rival says whose median lies outside the middle half of the answer; nothing if none does."""
+    """Say what the first rival says whose median lies outside the middle half of the answer; nothing if none does.
+
+    One whose interval begins behind today's record comes after the others: a part of it has been refuted.
+    """
+    from forecast.projection.result import ValueAnswer
+    from forecast.projection.result.observed_values import last_observation
     from forecast.report.headline import table_cells
 
     own = run.opening.headline if rivals and run.opening is not None else None
+    if own is None or own.medians is not None:
+        return ""
+    seen = last_observation(run.opening) if isinstance(run.opening, ValueAnswer) else None
+    told = []
     for each, made in rivals:
         answer = None if isinstance(made, str) else made.opening
-        if own is None or own.medians is not None or answer is None or answer.headline is None:
+        found = None if answer is None else answer.headline
+        if found is None or own.quantiles[1] <= found.median <= own.quantiles[3]:
             continue
-        if not own.quantiles[1] <= answer.headline.median <= own.quantiles[3]:
-            median, interval, *_ = table_cells(answer, answer.headline, level)
-            within = f" ({level:.0%}: {interval})".replace("%:", " %:") if interval not in ("", "-") else ""
-            return f"Another forecast, {each.name}, says {median}{within}: {each.differs}."
-    return ""
+        median, interval, *_ = table_cells(answer, found, level)
+        within = f" ({level:.0%}: {interval})".replace("%:", " %:") if interval not in ("", "-") else ""
+        behind = seen is not None and seen.stands and (
+            found.quantiles[0] < seen.value * (1 - RECORD_RTOL) if seen.value <= own.median
+            else found.quantiles[4] > seen.value * (1 + RECORD_RTOL)
+        )  # fmt: skip
+        told.append((behind, f"Another forecast, {each.name}, says {median}{within}: {each.differs}."))
+    return min(told, key=lambda one: one[0], default=(False, ""))[1]
 
 
 def _show_rivals(rivals: Rivals, level: float) -> None:

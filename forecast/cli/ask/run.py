@@ -162,7 +162,25 @@ def run(ctx: click.Context, /, settings: tuple[str, ...], **options: Any) -> Non
     forecast run brain-parity --report answer.html
     forecast run mine.toml --draws 20000 --out mine.nc --plot mine.svg --json
     """  # noqa: D301 - click reads the \b as "do not rewrap"
+    _refuse_part(options["scenario"])
     project_and_write(ctx, settings=parse_key_values(settings, "--set"), sweep={}, **options)
+
+
+def _refuse_part(name: str) -> None:
+    """Refuse a part of other scenarios, and say what is asked instead of each of its questions."""
+    from forecast.contract.registry import get_registry
+    from forecast.scenarios.question_text import world_quantity
+    from forecast.scenarios.scenario import Scenario
+
+    if name.lower().endswith(".toml") or not getattr(get_registry().find("scenario", name).spec, "part", False):
+        return
+    scenario, part = Scenario.load(name), name.rpartition("/")[2]
+    doors = [f"{part}.{each}" for question in scenario.figures.values() for each in question.of.names]
+    asked = [door if (spec := world_quantity(door)) is None else spec.name for door in doors]
+    raise UsageError(
+        f"run: '{part}' is a part that other scenarios use, and answers nothing of its own: 'forecast ask NAME' "
+        f"answers {', '.join(dict.fromkeys(asked))}"
+    )
 
 
 def project_and_write(

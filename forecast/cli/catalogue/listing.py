@@ -40,6 +40,11 @@ _FILTER_OPTIONS = (
 )
 
 
+_VALUES_OPTION = click.option(
+    "--values", "with_values", is_flag=True, help="Today's value and 2030's too: half a minute for all."
+)
+
+
 def with_record(result: dict[str, Any]) -> None:
     """Write a record; where it says how its forecasts have done, with a chart of that."""
     rows = result.get("record") or []
@@ -62,6 +67,7 @@ def catalogue(
     describe_file: Callable[[str], dict[str, Any] | None] | None = None,
     overview: Callable[[list[dict[str, Any]]], None] | None = None,
     narrowed: Callable[[str, str], Callable[[Record], bool]] | None = None,
+    values: dict[str, Callable[[Record], Any]] | None = None,
 ) -> click.Group:
     """Make the group ``forecast NOUN list|show``.
 
@@ -82,6 +88,8 @@ def catalogue(
     narrowed : callable, optional
         Given a unit and a kind, either of them empty, returns what tells which records are listed. Without it `list`
         has no such options.
+    values : dict, optional
+        Columns that `list` shows with ``--values``, which are computed.
     """
 
     @click.group(noun, help=f"List {noun} or show one.", invoke_without_command=True)
@@ -93,14 +101,18 @@ def catalogue(
     @group.command("list", help=f"List all {noun}, or those of one plugin.")
     @click.option("--plugin", metavar="NAME", help="Only those of this plugin.")
     @partial(add_options, () if narrowed is None else _FILTER_OPTIONS)
+    @partial(add_options, () if values is None else (_VALUES_OPTION,))
     @json_option
-    def list_(plugin: str | None, as_json: bool, unit: str = "", of_kind: str = "") -> None:
+    def list_(
+        plugin: str | None, as_json: bool, unit: str = "", of_kind: str = "", with_values: bool = False
+    ) -> None:
         registry = get_registry().complete()
         only = None if plugin is None else {p.name for p in registry.plugin(plugin)}
-        records = [r for r in registry.records(kind) if only is None or r.plugin.name in only]
+        records = [r for r in registry.records(kind, parts=False) if only is None or r.plugin.name in only]
         if narrowed is not None and (unit or of_kind):
             records = list(filter(narrowed(unit, of_kind), records))
-        result = record_rows(records, columns)
+        told = columns | (values or {} if with_values else {})
+        result = record_rows(records, told)
 
         def text() -> None:
             if not result:
@@ -109,7 +121,7 @@ def catalogue(
             if overview is not None:
                 overview(result)
                 return
-            shown = ["name", *columns, "title"]
+            shown = ["name", *told, "title"]
             render.write_table(shown, [[row[c] for c in shown] for row in result])
 
         render.emit(

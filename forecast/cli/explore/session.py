@@ -72,7 +72,7 @@ class Session:
         self.draws, self.seed, self.allowed = draws, seed, access.current()
         self.cache = RunCache(SHARED_BYTES)
         registry = get_registry()
-        self._registered = tuple(registry.names("scenario"))
+        self._registered = tuple(registry.names("scenario", parts=False))
         if not first and not self._registered:
             raise UsageError("explore: no plugin offers a scenario: name a file")
         file = first.lower().endswith(".toml")

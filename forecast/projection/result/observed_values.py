@@ -50,6 +50,8 @@ class LastObservation:
         Of the newest observation behind it, ISO.
     row : str
         What that observation is called; empty where it has no name, and where several stand behind the value.
+    stands : bool
+        It is the best so far of what keeps its records, and has stood since that date.
     """
 
     of: str
@@ -57,6 +59,7 @@ class LastObservation:
     unit: str
     date: str
     row: str = ""
+    stands: bool = False
 
 
 def observed_points(
@@ -214,8 +217,10 @@ def _of_formula(
     if isinstance(formula.root, Call) and formula.root.function in ("min", "max"):  # it is one of them
         newest = {name: point for name, point in newest.items() if point[0] == value} or newest
     _, date, row = max(newest.values(), key=lambda point: point[1])
-    alone = len(newest) == 1
-    return LastObservation(of=formula.text, value=value, unit=unit, date=date, row=row if alone else "")
+    if len(newest) > 1:
+        return LastObservation(of=formula.text, value=value, unit=unit, date=date)
+    stands = keeps_records(answer, *newest)
+    return LastObservation(of=formula.text, value=value, unit=unit, date=date, row=row, stands=stands)
 
 
 def _of_expression(

@@ -6,6 +6,9 @@
     p05 = 1e13
     p95 = 1e17
     unit = "FLOP/s"
+
+    [quantities.most]
+    ceiling_of = "device-rate-fp8"   # the bound that a quantity of the world states; floor_of too
 """
 
 from __future__ import annotations
@@ -14,7 +17,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from forecast import units
 from forecast.base.distributions import Distribution, distribution
+from forecast.contract.registry import get_registry
 from forecast.scenarios.quantities.kind import Plan, StatedKind
 from forecast.scenarios.quantities.node import Combination, Node
 
@@ -48,6 +55,9 @@ class Prior(StatedKind):
     @classmethod
     def read(cls, reader: ScenarioReader, record: Mapping[str, Any], key: str, choices: Mapping[str, Any]) -> Prior:
         """Return a number with its distribution."""
+        for side in ("floor", "ceiling"):
+            if f"{side}_of" in record:
+                record = _of_quantity(reader, record, key, side)
         numbers = {k: v for k, v in record.items() if k not in ("unit", "qualifiers", "published", "earlier")}
         result = distribution(numbers, where=f"{reader.where}: {key}")
         published, earlier = reader.published(record, key), None
@@ -70,3 +80,14 @@ class Prior(StatedKind):
     def lower(self, plan: Plan, node: Node, combination: Combination) -> int:
         """Return the quantiles of its uniforms."""
         return plan.number(node.name, plan.known(node.name, self.published, self.distribution, self.earlier))
+
+
+def _of_quantity(reader: ScenarioReader, record: Mapping[str, Any], key: str, side: str) -> dict[str, Any]:
+    """Return a record with the bound of a quantity of the world in place of that quantity's name."""
+    spec = get_registry().find("quantity", reader.text(record, f"{side}_of", key), where=f"{reader.where}: {key}").spec
+    bound = getattr(spec, side)
+    if bound is None:
+        raise reader.fail(f"{key}.{side}_of", f"'{spec.name}' has no {side}: forecast quantities show {spec.name}")
+    unit = str(record.get("unit", spec.unit))
+    value = float(units.convert(np.float64(bound), spec.unit, unit, where=f"{reader.where}: {key}"))
+    return {**{k: v for k, v in record.items() if k != f"{side}_of"}, "value": value, "unit": unit}

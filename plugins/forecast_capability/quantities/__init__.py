@@ -72,7 +72,7 @@ SCENARIOS = {
     "model-abilities": "What can models do, and for how long at a time?",
     "model-tokens": "What do tokens of a given quality cost?",
 }
-#: Those whose forecasts as of dates in the past ship with them.
+#: Those whose forecasts as of dates in the past ship with them; the others are parts, whose quantities are asked for.
 RECORDED = ("model-capability", "model-limits")
 
 
@@ -84,6 +84,7 @@ def quantity_scenarios() -> Iterator[ScenarioSpec]:
             title=title,
             path=str(HERE.parent / "scenarios" / f"{name}.toml"),
             record=str(HERE.parent / "scenarios" / "record" / f"{name}.csv") if name in RECORDED else "",
+            part=name not in RECORDED,
             synonyms=("what limits training runs", "what limits progress") if name == "model-limits" else (),
             reference="tables of datasets to 2026-09 (Epoch AI: CC-BY 4.0); limits after Sevilla et al. 2024 and "
             "Barnett & Besiroglu 2023; each number states its own",
@@ -92,6 +93,7 @@ def quantity_scenarios() -> Iterator[ScenarioSpec]:
         name="model-loss",
         title="What does the largest run train: how large a model, at what loss?",
         path=str(HERE.parent / "scenarios" / "model-loss.toml"),
+        part=True,
         reference="as model-capability, on tables of datasets to 2026-09 (Epoch AI: CC-BY 4.0); laws of Besiroglu "
         "et al. 2024, Muennighoff et al. 2023 and Dettmers et al. 2022",
     )
