@@ -27,8 +27,9 @@ from forecast.errors import DataError, ForecastError, UsageError, nearest, print
 from forecast.scenarios.registered import read_scenario
 
 __all__ = [
-    "MAX_PROPOSALS", "QUANTITY_COLUMNS", "QUANTITY_VALUES", "SEARCHED_KINDS", "describe_quantity", "find", "find_records",
-    "propose_questions", "quantities", "record_details", "record_origin", "record_rows", "shortest_name",
+    "MAX_PROPOSALS", "QUANTITY_COLUMNS", "QUANTITY_VALUES", "SEARCHED_KINDS", "describe_quantity", "find",
+    "find_records", "propose_questions", "quantities", "record_details", "record_origin", "record_rows",
+    "shortest_name",
 ]  # fmt: skip
 
 #: The kinds that are searched, in the order in which equals are listed.
@@ -368,39 +369,28 @@ QUANTITY_COLUMNS: dict[str, Callable[[Record], Any]] = {"unit": lambda r: r.spec
 
 
 @functools.lru_cache(maxsize=1)
-def _opening(name: str) -> Any:
-    """Return the answer of a quantity of the world in 2030; None where nothing forecasts it, or its forecast fails."""
+def _values(name: str) -> dict[str, str]:
+    """Return what a quantity stands at today and in 2030, as text; nothing where nothing answers for it."""
     from forecast.projection.engine import project
     from forecast.projection.paths.run_cache import cache_of_process
+    from forecast.projection.result.observed_values import first_step_median, last_observation
+    from forecast.report.headline import table_cells
+    from forecast.report.words.number_text import amount
     from forecast.scenarios.question_text import read_question
 
     with contextlib.suppress(ForecastError), warnings.catch_warnings(action="ignore"):
-        return project(
-            read_question(name, at=[_LISTED_YEAR], shapes=()), draws=_LISTED_DRAWS, cache=cache_of_process()
-        ).opening
-    return None
-
-
-def _today(record: Record) -> str:
-    """Return what a quantity was last observed at, or is computed for at the start."""
-    from forecast.projection.result.observed_values import first_step_median, last_observation
-    from forecast.report.words.number_text import amount
-
-    answer = _opening(record.spec.name)
-    found = None if answer is None else last_observation(answer) or first_step_median(answer)
-    return "-" if found is None else amount(found.value, found.unit)
-
-
-def _in_2030(record: Record) -> str:
-    from forecast.report.headline import table_cells
-
-    answer = _opening(record.spec.name)
-    if answer is None or answer.headline is None:
-        return "-"
-    median, interval, *_ = table_cells(answer, answer.headline)
-    return median if interval in ("", "-") else f"{median} ({interval})"
+        asked = read_question(name, at=[_LISTED_YEAR], shapes=())
+        answer = project(asked, draws=_LISTED_DRAWS, cache=cache_of_process()).opening
+        if answer is not None and answer.headline is not None:
+            now = last_observation(answer) or first_step_median(answer)
+            median, interval, *_ = table_cells(answer, answer.headline)
+            told = median if interval in ("", "-") else f"{median} ({interval})"
+            return {"today": "-" if now is None else amount(now.value, now.unit), "then": told}
+    return {"today": "-", "then": "-"}
 
 
 #: And what it shows with them once they are asked: each is a projection of so many worlds.
 _LISTED_YEAR, _LISTED_DRAWS = 2030, 256
-QUANTITY_VALUES: dict[str, Callable[[Record], Any]] = {"today": _today, str(_LISTED_YEAR): _in_2030}
+QUANTITY_VALUES: dict[str, Callable[[Record], Any]] = {
+    "today": lambda r: _values(r.spec.name)["today"], str(_LISTED_YEAR): lambda r: _values(r.spec.name)["then"],
+}  # fmt: skip

@@ -7,8 +7,10 @@ import re
 
 import pytest
 
+import forecast
 from forecast.cli import main
 from forecast.contract.registry import get_registry
+from forecast.scenarios.question_text import read_question
 from toolkit import heavy_imports, json_of
 
 NOUNS = ("laws", "models", "tables", "scenarios", "plugins")
@@ -332,3 +334,25 @@ def test_a_function_is_listed_among_the_models_and_shows_its_inputs(fake_plugins
     shown = answer(capsys, "models", "show", "demo/power")["result"]
     assert (shown["code"], shown["reference"]) == ("math:prod", "a manual")
     assert [(need["name"], need["unit"]) for need in shown["inputs"]] == [("chips", ""), ("each", "kW")]
+
+
+def test_a_part_is_neither_listed_nor_run_and_each_of_its_questions_can_be_asked(capsys):
+    parts = [each for each in get_registry().records("scenario") if each.spec.part]
+    listed = {row["name"] for row in answer(capsys, "scenarios", "list")["result"]}
+    found = {row["name"] for row in forecast.find("model") if row["kind"] == "scenario"}
+    assert "capability/model-limits" in listed & found
+    for each in parts:
+        assert each.full_name not in listed | found
+        assert main(["run", each.full_name]) == 2
+        said = capsys.readouterr().err
+        names = said.partition("answers nothing of its own: 'forecast ask NAME' answers ")[2].strip().split(", ")
+        assert len(names) >= len(forecast.scenario(each.full_name).figures)
+        assert all(read_question(name).questions or read_question(name).figures for name in names)
+
+
+def test_the_list_of_quantities_has_what_ask_says(capsys):
+    rows = answer(capsys, "quantities", "list", "--plugin", "brain", "--values")["result"]
+    power = next(row for row in rows if row["name"] == "brain/brain-power")
+    asked = forecast.ask("brain-power", dates=[2030], draws=256)
+    assert power["2030"].startswith(f"{asked.median:.2g} W (") and power["today"].endswith(" W")
+    assert "today" not in answer(capsys, "quantities", "list")["result"][0]

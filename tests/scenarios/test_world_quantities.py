@@ -8,7 +8,7 @@ import pytest
 import forecast
 from forecast import units
 from forecast.contract.registry import get_registry
-from forecast.errors import AmbiguousNameError, PluginContractError, UnknownNameError, UsageError
+from forecast.errors import AmbiguousNameError, PluginContractError, ScenarioError, UnknownNameError, UsageError
 from forecast.scenarios.question_text import read_question, world_quantity
 from forecast.testing import run_checks
 from tests.toolkit import command
@@ -208,3 +208,22 @@ def test_no_world_has_a_mean_model_above_the_largest_and_the_last_row_has_its_da
     # of one variant of the largest run; of two different ones the quotient says nothing
     assert found["result"]["answer"]["p95"] <= 1 + 1e-9
     assert "(Pangu Ultra, 2025-04)" in command("ask")(capsys, "notable-run", "--at", "2030", "--draws", "64").out
+
+
+def test_a_scenario_takes_a_bound_from_the_quantity_that_states_it():
+    spec = get_registry().find("quantity", "device-rate-fp8").spec
+    bound = {"ceiling_of": "device-rate-fp8", "unit": "PFLOP/s"}
+    run = forecast.project({"start": 2027, "until": 2030, "quantities": {"most": bound}}, draws=2)
+    assert run.quantities["most"].fixed == pytest.approx(spec.ceiling / 1000)  # TFLOP/s
+    for wrong, said in (("nothing", "unknown quantity 'nothing'"), ("open-index", "'open-index' has no ceiling")):
+        with pytest.raises((ScenarioError, UnknownNameError), match=said):
+            forecast.scenario({"until": 2030, "quantities": {"most": {"ceiling_of": wrong}}})
+
+
+def test_a_record_says_since_when_it_stands_and_no_rival_behind_it_is_told_first(capsys):
+    said = " ".join(command("ask")(capsys, "device-rate-fp32", "--at", "2030", "--draws", "128").out.split())
+    assert "the record has stood at 163 TFLOP/s since December 2023, no new one by 2030: " in said
+    behind = forecast.project(read_question("device-rate-fp32", at=[2030], shapes=(), rival="gpu-limits"), draws=128)
+    assert behind.opening.headline.quantiles[0] < 163  # TFLOP/s
+    assert "Another forecast, " in said and "Another forecast, gpu-limits," not in said
+    assert "Most sensitive to" not in command("run")(capsys, "gpu-goal", "--draws", "64").out

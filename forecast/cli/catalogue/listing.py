@@ -103,9 +103,7 @@ def catalogue(
     @partial(add_options, () if narrowed is None else _FILTER_OPTIONS)
     @partial(add_options, () if values is None else (_VALUES_OPTION,))
     @json_option
-    def list_(
-        plugin: str | None, as_json: bool, unit: str = "", of_kind: str = "", with_values: bool = False
-    ) -> None:
+    def list_(plugin: str | None, as_json: bool, unit: str = "", of_kind: str = "", with_values: bool = False) -> None:
         registry = get_registry().complete()
         only = None if plugin is None else {p.name for p in registry.plugin(plugin)}
         records = [r for r in registry.records(kind, parts=False) if only is None or r.plugin.name in only]

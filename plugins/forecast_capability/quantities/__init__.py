@@ -61,7 +61,7 @@ def models() -> Iterator[ModelSpec]:
     )
 
 
-#: The parts of ``model-capability``, and the whole: each is a scenario of its own, in the file of its name.
+#: ``model-capability``, its parts, and what a run trains: each is a scenario of its own, in the file of its name.
 SCENARIOS = {
     "model-capability": "When do training runs, models and machines reach their next marks, and what binds first?",
     "model-hardware": "What does compute cost, in dollars, watts and devices?",
@@ -71,6 +71,8 @@ SCENARIOS = {
     "model-algorithms": "How much compute are better algorithms worth?",
     "model-abilities": "What can models do, and for how long at a time?",
     "model-tokens": "What do tokens of a given quality cost?",
+    # by laws of Besiroglu et al. 2024, Muennighoff et al. 2023 and Dettmers et al. 2022
+    "model-loss": "What does the largest run train: how large a model, at what loss?",
 }
 #: Those whose forecasts as of dates in the past ship with them; the others are parts, whose quantities are asked for.
 RECORDED = ("model-capability", "model-limits")
@@ -87,16 +89,8 @@ def quantity_scenarios() -> Iterator[ScenarioSpec]:
             part=name not in RECORDED,
             synonyms=("what limits training runs", "what limits progress") if name == "model-limits" else (),
             reference="tables of datasets to 2026-09 (Epoch AI: CC-BY 4.0); limits after Sevilla et al. 2024 and "
-            "Barnett & Besiroglu 2023; each number states its own",
+            "Barnett & Besiroglu 2023; each number and law states its own",
         )
-    yield ScenarioSpec(
-        name="model-loss",
-        title="What does the largest run train: how large a model, at what loss?",
-        path=str(HERE.parent / "scenarios" / "model-loss.toml"),
-        part=True,
-        reference="as model-capability, on tables of datasets to 2026-09 (Epoch AI: CC-BY 4.0); laws of Besiroglu "
-        "et al. 2024, Muennighoff et al. 2023 and Dettmers et al. 2022",
-    )
     yield ScenarioSpec(
         name="model-statements",
         title="What do the models of capability say that somebody will decide, and by when?",

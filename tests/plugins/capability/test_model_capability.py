@@ -213,7 +213,7 @@ def test_a_loss_is_that_of_the_rival_that_is_drawn_and_repetition_costs(capsys):
     repeats = of["unique_tokens"] < of["tokens_used"] * (1 - 1e-9)
     assert 0 < repeats.mean() < 1
     assert (of["unique_tokens"] <= of["tokens_text"] * (1 + 1e-12)).all()
-    assert "2 fits state no uncertainty" in command("run")(capsys, "model-loss", "--draws", "256").err
+    assert "2 fits state no uncertainty" in command("ask")(capsys, "run-loss", "--draws", "256").err
 
 
 def _forms(z):
