@@ -237,7 +237,14 @@ def rival_line(text: str) -> str:
             spec = record.spec
             differs = next(each.differs for each in spec.rivals if each.name == rival)
             return f"{part['name']} is another forecast of {spec.name}: {differs}."
-    return ""
+    specs = [each.spec for each in get_registry().records("quantity")]
+    told = [
+        f"with {choice} = {value} of {spec.name} ({each.differs})"
+        for spec in specs if isinstance(spec, QuantitySpec)
+        for each in spec.rivals if each.forecast == text.strip()
+        for choice, value in each.settings.items()
+    ]  # fmt: skip
+    return f"{text.strip()} is another forecast: {'; '.join(told)}." if told else ""
 
 
 def every_shape() -> tuple[str, ...]:
@@ -555,7 +562,7 @@ def _quantity_and_rival(name: str, *, doors: bool = True) -> tuple[Record | None
         if name in spec.also or (name == spec.forecast and not spec.settings):
             return record, ""
     for record, spec in records:
-        rivals = [each.name for each in spec.rivals if each.forecast == name and not each.settings]
+        rivals = [r.name for r in spec.rivals if name in (r.forecast, r.forecast.partition("/")[2]) and not r.settings]
         if rivals and ("." in name or "@" in name):
             return record, rivals[0]
     return None, ""

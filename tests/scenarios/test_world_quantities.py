@@ -9,7 +9,7 @@ import forecast
 from forecast import units
 from forecast.contract.registry import get_registry
 from forecast.errors import AmbiguousNameError, PluginContractError, ScenarioError, UnknownNameError, UsageError
-from forecast.scenarios.question_text import read_question, world_quantity
+from forecast.scenarios.question_text import read_question, rival_line, world_quantity
 from forecast.testing import run_checks
 from tests.toolkit import command
 
@@ -225,5 +225,18 @@ def test_a_record_says_since_when_it_stands_and_no_rival_behind_it_is_told_first
     assert "the record has stood at 163 TFLOP/s since December 2023, no new one by 2030: " in said
     behind = forecast.project(read_question("device-rate-fp32", at=[2030], shapes=(), rival="gpu-limits"), draws=128)
     assert behind.opening.headline.quantiles[0] < 163  # TFLOP/s
-    assert "Another forecast, " in said and "Another forecast, gpu-limits," not in said
+    assert "Another forecast, " in said
+    assert "Another forecast, gpu-limits," not in said
     assert "Most sensitive to" not in command("run")(capsys, "gpu-goal", "--draws", "64").out
+
+
+def test_every_name_of_a_rival_is_read_as_it():
+    """`run-cost@exponential` said 2.6e16 USD of 2040, where the rival of that name is held to what the world makes."""
+    for name in ("run-cost@exponential", "capability/run-cost@exponential"):
+        assert values(name).max() <= get_registry().find("quantity", "run-cost").spec.ceiling
+    assert "precision = fp16 of device-rate-per-watt-fp16 (its own trend" in rival_line("gpu-capability.per_watt")
+
+
+def test_the_largest_site_never_draws_less_than_the_one_that_stands():
+    power = forecast.ask("largest-site-power", dates=[2028, 2040], draws=64)
+    assert power.values.min() >= get_registry().find("quantity", "largest-site-power").spec.floor
