@@ -379,8 +379,8 @@ def _values(name: str) -> dict[str, str]:
     from forecast.scenarios.question_text import read_question
 
     with contextlib.suppress(ForecastError), warnings.catch_warnings(action="ignore"):
-        asked = read_question(name, at=[_LISTED_YEAR], shapes=())
-        answer = project(asked, draws=_LISTED_DRAWS, cache=cache_of_process()).opening
+        question = read_question(name, at=[_LISTED_YEAR], shapes=())
+        answer = project(question, draws=_LISTED_DRAWS, cache=cache_of_process()).opening
         if answer is not None and answer.headline is not None:
             now = last_observation(answer) or first_step_median(answer)
             median, interval, *_ = table_cells(answer, answer.headline)

@@ -176,10 +176,10 @@ def _refuse_part(name: str) -> None:
         return
     scenario, part = Scenario.load(name), name.rpartition("/")[2]
     doors = [f"{part}.{each}" for question in scenario.figures.values() for each in question.of.names]
-    asked = [door if (spec := world_quantity(door)) is None else spec.name for door in doors]
+    names = [door if (spec := world_quantity(door)) is None else spec.name for door in doors]
     raise UsageError(
         f"run: '{part}' is a part that other scenarios use, and answers nothing of its own: 'forecast ask NAME' "
-        f"answers {', '.join(dict.fromkeys(asked))}"
+        f"answers {', '.join(dict.fromkeys(names))}"
     )
 
 
