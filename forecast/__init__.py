@@ -42,10 +42,8 @@ def catalogue(kind: str = "law") -> Catalogue:
     if kind not in kinds:
         raise UnknownNameError("kind", kind, kinds)
     registry = get_registry()
-    titles = {
-        name: printable(getattr(registry.find(kind, name).spec, "title", ""), 120) for name in registry.names(kind)
-    }
-    return Catalogue(titles)
+    names = registry.names(kind, parts=False)
+    return Catalogue({name: printable(getattr(registry.find(kind, name).spec, "title", ""), 120) for name in names})
 
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -190,12 +190,12 @@ def corpus(folder: Path) -> dict[str, list[Any]]:
     """Return what is changed: scenarios and tables that are shipped, and results that are saved here."""
     import numpy as np
 
-    from forecast import Law, catalogue, law, project, save
+    from forecast import Law, law, project, save
     from forecast.base.files import file_hash
     from forecast.contract.registry import get_registry
 
     registry = get_registry()
-    toml = [Path(registry.find("scenario", n).spec.path).read_text("utf-8") for n in catalogue("scenario")]
+    toml = [Path(registry.find("scenario", n).spec.path).read_text("utf-8") for n in registry.names("scenario")]
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
     from toolkit import inputs
 

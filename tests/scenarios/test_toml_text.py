@@ -6,11 +6,12 @@ import tomllib
 import pytest
 
 import forecast
+from forecast.contract.registry import get_registry
 from forecast.errors import ScenarioError
 from forecast.scenarios.toml_text import toml_text
 
 
-@pytest.mark.parametrize("name", forecast.catalogue("scenario"))
+@pytest.mark.parametrize("name", get_registry().names("scenario"))
 def test_every_shipped_scenario_reads_back(name):
     one = forecast.Scenario.load(name)
     again = forecast.Scenario.from_dict(tomllib.loads(one.to_toml()), name=one.name, where=one.where, folder=one.folder)

@@ -185,8 +185,7 @@ def _rival_that_differs(run: Projection, rivals: Rivals, level: float) -> str:
     told = []
     for each, made in rivals:
         answer = None if isinstance(made, str) else made.opening
-        found = None if answer is None else answer.headline
-        if found is None or own.quantiles[1] <= found.median <= own.quantiles[3]:
+        if answer is None or (found := answer.headline) is None or own.quantiles[1] <= found.median <= own.quantiles[3]:
             continue
         median, interval, *_ = table_cells(answer, found, level)
         within = f" ({level:.0%}: {interval})".replace("%:", " %:") if interval not in ("", "-") else ""

@@ -22,6 +22,7 @@ import numpy as np
 from forecast import units
 from forecast.base.distributions import Distribution, distribution
 from forecast.contract.registry import get_registry
+from forecast.contract.specs import QuantitySpec
 from forecast.scenarios.quantities.kind import Plan, StatedKind
 from forecast.scenarios.quantities.node import Combination, Node
 
@@ -85,6 +86,7 @@ class Prior(StatedKind):
 def _of_quantity(reader: ScenarioReader, record: Mapping[str, Any], key: str, side: str) -> dict[str, Any]:
     """Return a record with the bound of a quantity of the world in place of that quantity's name."""
     spec = get_registry().find("quantity", reader.text(record, f"{side}_of", key), where=f"{reader.where}: {key}").spec
+    assert isinstance(spec, QuantitySpec)
     bound = getattr(spec, side)
     if bound is None:
         raise reader.fail(f"{key}.{side}_of", f"'{spec.name}' has no {side}: forecast quantities show {spec.name}")
