@@ -61,17 +61,8 @@ def test_money_times_what_it_buys_is_compute(said):
 
 def test_a_column_of_a_file_goes_along_its_dates(said, users):
     found = result_of(said, f"{users}:users", "--at", "2026")
-    assert found["today"] == [
-        {
-            "name": "question",
-            "of": "users",
-            "value": 56320.0,
-            "unit": "",
-            "date": "2024-01-01",
-            "row": "",
-            "stands": False,
-        }
-    ]
+    row = {"name": "question", "of": "users", "value": 56320.0, "unit": "", "date": "2024-01-01", "row": ""}
+    assert found["today"] == [{**row, "stands": False}]
     low, high = found["answer"]["p05"], found["answer"]["p95"]
     assert 56320 < low < 56320 * 3 < high
 

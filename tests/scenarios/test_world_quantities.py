@@ -235,8 +235,4 @@ def test_every_name_of_a_rival_is_read_as_it():
     for name in ("run-cost@exponential", "capability/run-cost@exponential"):
         assert values(name).max() <= get_registry().find("quantity", "run-cost").spec.ceiling
     assert "precision = fp16 of device-rate-per-watt-fp16 (its own trend" in rival_line("gpu-capability.per_watt")
-
-
-def test_the_largest_site_never_draws_less_than_the_one_that_stands():
-    power = forecast.ask("largest-site-power", dates=[2028, 2040], draws=64)
-    assert power.values.min() >= get_registry().find("quantity", "largest-site-power").spec.floor
+    assert values("largest-site-power").min() >= get_registry().find("quantity", "largest-site-power").spec.floor
