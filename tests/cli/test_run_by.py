@@ -34,7 +34,7 @@ def test_the_probability_by_a_date(said, scenario):
     assert all(d["probability"] == row["crossing"]["already"] for d in row["dates"])
     assert result["drivers"][0]["drivers"][0]["name"] == "x"
     out = said("run", name, "--draws", "400", "--show", "answers").out
-    assert re.search(rf"^by 2030-06-30 +{percent(row['crossing']['already'])}$", out, re.MULTILINE)
+    assert re.search(rf"^by June 2030 +{percent(row['crossing']['already'])}$", out, re.MULTILINE)
     out = " ".join(said("run", name, "--draws", "400", "--show", "warnings").out.split())
     assert "of what is drawn 'x' comes first, which the scenario states and no data were fitted to" in out
 
