@@ -19,7 +19,7 @@ from forecast.api.issue_warnings import issue
 from forecast.api.options import GRID_KEYS, RUN_KEYS
 from forecast.api.quantity import Quantity, QuantityCondition, as_quantity, quantity
 from forecast.api.quantity_formulas import condition as read_condition, quantities_in
-from forecast.api.scenario import Scenario, run_scenario
+from forecast.api.scenario import Scenario, plain_value, run_scenario
 from forecast.api.scenario_quantities import at_home, name_within, shares_worlds, source_scenarios
 from forecast.base.dates import from_decimal_year, parse_year
 from forecast.base.lazy import xr
@@ -185,11 +185,12 @@ class Answer:
         from forecast.scenarios.settings.setting_targets import correlated_with
 
         base = self._base
-        if base is None:
-            return Scenario.from_dict(self._mapping)
-        if not self.conditions and not self.replaced:
+        if base is not None and not self.conditions and not self.replaced:
             return base
-        scenario = base.restated(self._mapping)
+        told = {name: plain_value(each) for name, each in self.replaced.items()}
+        if base is None:
+            return replace(Scenario.from_dict(self._mapping), with_values=told)
+        scenario = replace(base.restated(self._mapping), with_values={**base.with_values, **told})
         names = [name for name in self.replaced if name in base.quantities]
         return replace(scenario, alone=correlated_with(build(base), names)) if base.correlations and names else scenario
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from forecast.api.options import GridOptions
     from forecast.projection.result import Projection
 
-__all__ = ["Scenario", "run_scenario", "scenario"]
+__all__ = ["Scenario", "plain_value", "run_scenario", "scenario"]
 
 #: The keys of a scenario's top that may be stated anew.
 _CHANGEABLE_KEYS = (
@@ -118,7 +118,8 @@ class Scenario(records.Scenario):
         if add:
             whole = {key: each for key, each in whole.items() if key != "questions"}
             whole |= {"questions": to_record(questions)} if questions else {}
-        return restate(scenario, whole, [*changed])
+        told = {key: plain_value(each) for key, each in values.items() if key not in top}
+        return replace(restate(scenario, whole, [*changed]), with_values={**self.with_values, **told})
 
     def what_if(
         self,
@@ -256,6 +257,13 @@ def _quantity_record(definition: Any) -> Any:
     if isinstance(definition, Mapping):
         return definition
     return definition.stated if isinstance(definition, Quantity) and definition.stated else {"expression": definition}
+
+
+def plain_value(value: object) -> object:
+    """Return what an answer says of a value: the name of a quantity or a model, else what was given."""
+    if isinstance(value, Quantity) and value.is_model:
+        value = value.model
+    return value.name if isinstance(value, (Quantity, Model)) else value
 
 
 def _replacement(scenario: Scenario, name: str, value: object) -> Quantity:

@@ -59,7 +59,7 @@ ORDERED_ATTRIBUTES = ("questions", "rankings", "values", "first")
 _OPTIONAL_ATTRIBUTES = frozenset({
     "published_on", "rankings", "values", "first", "opens", "update", "correlations", "limits", "changes", "show",
     "labels", "levers", "says", "definitions", "rivals", "streams", "replaced", "newest_data", "read", "warnings",
-    "failing", "swap", "absent",
+    "failing", "swap", "absent", "with_values",
 })  # fmt: skip
 
 
@@ -100,7 +100,8 @@ def provenance(
         **_choice_records(scenario),
         **run,
         "set": {str(k): as_plain(v) for k, v in settings.items()},
-        "replaced": _replaced_inputs(graph, settings),
+        "with_values": as_plain(scenario.with_values),
+        "replaced": _replaced_inputs(graph, {**scenario.with_values, **settings}),
         "versions": library_versions(),
         "plugins": plugin_distributions([*used, scenario.name]),
         "data": source_tables.table_hashes(graph),

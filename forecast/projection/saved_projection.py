@@ -187,6 +187,7 @@ _ATTRIBUTES = ObjectSchema(
         ),
         "sweep": MappingSchema(_TEXTS_SCHEMA),
         "swap": MappingSchema(TEXT),
+        "with_values": MappingSchema(ANYTHING),
         "given": _TEXTS_SCHEMA,
         "baseline": MappingSchema(_BASELINE),
         "scenario_text": TEXT,

@@ -314,7 +314,7 @@ def by_today(run: Projection, words: Labels, today: str) -> str:
     Nothing where it is of today or later or starts later, where something in it was set or changed, so that it is no
     longer what was published, and for what is no matter of chance.
     """
-    changed = run.settings.set or run.settings.swap or run.settings.changes or run.given
+    changed = run.settings.set or run.settings.with_values or run.settings.swap or run.settings.changes or run.given
     if not today or not run.published_on or run.published_on >= today or changed or certain(run):
         return ""
     if (year := float(decimal_year([today])[0])) < run.span[0]:

@@ -249,14 +249,11 @@ def settings_sentence(run: Projection, words: Labels) -> str:
     """Say what was set, swapped and changed, and what stood there instead."""
     choices, settings = run.choices, run.settings
     told = []
-    for key, value in settings.set.items():
+    for key, value in {**settings.with_values, **settings.set}.items():
         if key not in choices:
             replaced = settings.replaced.get(key)
-            was = (
-                _format_stated(**replaced, words=words)
-                if replaced and not _is_stated_value(value, replaced["stated"])
-                else ""
-            )
+            is_other = replaced and key in settings.set and not _is_stated_value(value, replaced["stated"])
+            was = _format_stated(**replaced, words=words) if replaced and is_other else ""
             if key in run.quantities and run.quantities[key].kind == "regime":
                 said = _regime_text(value, words)
             else:

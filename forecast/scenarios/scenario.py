@@ -135,6 +135,8 @@ class Scenario:
         The folder of the file it was read from, which its paths may not leave; None for the user's own mapping.
     stated : mapping
         What it was read from, with what it extends, under the keys of a file.
+    with_values : mapping of str to object
+        What was set by `forecast.Scenario.with_`, which `stated` has: answers say it.
     """
 
     name: str
@@ -167,6 +169,7 @@ class Scenario:
     used: frozenset[str] = frozenset()
     folder: Path | None = None
     stated: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    with_values: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def load(cls, name: str | Path) -> Self:
@@ -379,7 +382,8 @@ class Scenario:
 
     def restated(self, stated: Mapping[str, Any]) -> Self:
         """Return the scenario of another record under the same name and in the same folder: its paths stay valid."""
-        return type(self).remade(stated, name=self.name, where=self.where, folder=self.folder)
+        remade = type(self).remade(stated, name=self.name, where=self.where, folder=self.folder)
+        return replace(remade, with_values=self.with_values)
 
     @property
     def record(self) -> dict[str, Any]:
@@ -462,6 +466,9 @@ class Scenario:
         weights = {} if kept.weights is None else {"weights": list(kept.weights)}
         told = {"values": list(kept.values), "kind": kept.kind, **weights}
         stated = {**self.stated, "choices": {**self.stated.get("choices", {}), choice: told}}
+        if "quantities" in stated:
+            rows = stated["quantities"].items()
+            stated["quantities"] = {name: _keep_rows(row, self.choices[choice].values, values) for name, row in rows}
         moving = (each if each.name != choice else replace(each, ends=kept.values) for each in self.levers)
         several = tuple(each for each in moving if len(each.ends) > 1)
         return replace(self, choices={**self.choices, choice: kept}, levers=several, stated=stated)._pruned()
@@ -493,6 +500,18 @@ class Scenario:
     def _has(self, chosen: Mapping[str, str]) -> bool:
         """Tell whether these values of choices are there."""
         return all(choice in self.choices and value in self.choices[choice].values for choice, value in chosen.items())
+
+
+def _keep_rows(record: Any, values: Collection[str], kept: Collection[str]) -> Any:
+    """Return the record of a quantity whose rows of a table, by the values of a choice, are those of some of them."""
+    if not isinstance(record, Mapping) or "table" not in record:
+        return record
+    where = {
+        column: {value: rows[value] for value in kept} if isinstance(rows, Mapping) and set(rows) == {*values} else rows
+        for column, rows in record.get("where", {}).items()
+    }
+    other = {"fallback": _keep_rows(record["fallback"], values, kept)} if "fallback" in record else {}
+    return {**record, **({"where": where} if where else {}), **other}
 
 
 def _of_model(name: str) -> bool:

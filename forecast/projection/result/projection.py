@@ -85,6 +85,8 @@ class Settings:
         Only what was known before this year was used.
     set, swap : mapping
         What was set, and which models stand in place of others.
+    with_values : mapping
+        What the scenario was given by `forecast.Scenario.with_`.
     changes : list of mapping
         What was changed from a date on.
     replaced : mapping
@@ -102,6 +104,7 @@ class Settings:
     swap: Mapping[str, str]
     changes: list[dict[str, Any]]
     replaced: Mapping[str, dict[str, Any]]
+    with_values: Mapping[str, Any]
 
     @property
     def plain(self) -> dict[str, Any]:
@@ -285,7 +288,7 @@ class Projection(HtmlText):
         """What it was run with."""
         draws = self._attribute("draws")
         plain = {key: self._attribute(key) for key in ("seed", "start", "until", "step", "as_of", "set")}
-        mappings = {key: self._attribute(key, {}) for key in ("swap", "replaced")}
+        mappings = {key: self._attribute(key, {}) for key in ("swap", "replaced", "with_values")}
         kept, changes = self._attribute("kept", draws), self._attribute("changes", [])
         return Settings(draws=draws, kept=kept, changes=changes, **plain, **mappings)
 
