@@ -113,15 +113,9 @@ class Answer:
         The file may be a stranger's: its scenario reaches what lies in the file's folder, and nothing else.
         """
         assert run.opening is not None
-        settings = run.settings
-        how = {
-            "draws": settings.draws,
-            "seed": settings.seed,
-            "as_of": settings.as_of,
-            "with_": {**settings.set, **settings.swap},
-        }
-        grid = {"until": settings.until, "start": settings.start, "step": settings.step}
-        return cls(question={}, run=run, options={**how, **grid}, name=run.opening.name, saved=run, folder=folder)
+        options = {key: getattr(run.settings, key) for key in ("draws", "seed", "as_of", *GRID_KEYS)}
+        options |= {"with_": {**run.settings.set, **run.settings.swap}}
+        return cls(question={}, run=run, options=options, name=run.opening.name, saved=run, folder=folder)
 
     def _answered(self) -> Answer:
         run = run_scenario(self._run_scenario, **self._run_options, cache=self.cache)
@@ -134,7 +128,7 @@ class Answer:
 
     @property
     def _run_options(self) -> dict[str, Any]:
-        taken = (*RUN_KEYS, "sweep", "keep", "client", *(() if self._base is None else GRID_KEYS))
+        taken = (*RUN_KEYS, *(() if self._base is None else GRID_KEYS))
         options = {key: each for key, each in self.options.items() if key in taken}
         # what an answer says is computed from its worlds, so that all of them are kept
         return {"keep": options["draws"], **options} if "draws" in options else options
@@ -199,7 +193,7 @@ class Answer:
         changed: dict[str, Any] = {"conditions": self.conditions, "swapped": self.replaced}
         if (base := self._base) is not None:
             return scenario_of(self.question, base=base.stated, **changed)
-        keys = {key: each for key, each in self.options.items() if key not in (*RUN_KEYS, "sweep", "keep", "client")}
+        keys = {key: each for key, each in self.options.items() if key not in RUN_KEYS}
         return scenario_of(self.question, **changed, **keys)
 
     @cached_property

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, Unpack
 
 from forecast.api.answer import Answer
-from forecast.api.options import GRID_KEYS, RUN_KEYS, SCENARIO_KEYS, AskOptions, check_keywords
+from forecast.api.options import GRID_KEYS, RUN_KEYS, SCENARIO_KEYS, SERIES_KEYS, AskOptions, check_keywords
 from forecast.api.quantity import Quantity, QuantityCondition, as_quantity
 from forecast.api.scenario import Scenario
 from forecast.errors import UsageError
@@ -60,8 +60,7 @@ def ask(
     **options
         ``title``: its name in the sentence of the answer. ``resolves``: the table or page that decides it, of `when`,
         `value` and `growth`; see `Answer.record`. Of a scenario: ``until``, ``start``, ``step``, ``choices``,
-        ``correlations``, ``update``, ``what_if``. Of a run: ``draws``, ``seed``, ``with_``, ``as_of``, ``workers``,
-        ``progress``; see `forecast.project`.
+        ``correlations``, ``update``, ``what_if``. Of a run: those of `forecast.project`.
 
     Returns
     -------
@@ -109,19 +108,15 @@ def ask(
     return Answer.to(question=question_record, options=rest)
 
 
-#: The options with which a column of a file is read.
-_SERIES_KEYS = ("x", "where", "reading")
-
-
 def _ask_text(text: str, beside: Mapping[str, object], options: Mapping[str, Any]) -> Answer:
     """Answer a question in one line."""
     from forecast.scenarios.question_text import QUESTION_NAME, read_question, settings_of_quantities
 
     if beside:
         raise UsageError(f"ask: a question in one line stands alone, without '{next(iter(beside))}'")
-    check_keywords(options, (*GRID_KEYS, *RUN_KEYS, "preset", "dates", *_SERIES_KEYS), "ask")
-    rest: dict[str, Any] = {key: each for key, each in options.items() if key not in ("dates", *_SERIES_KEYS)}
-    series = {key: options[key] for key in _SERIES_KEYS if key in options}
+    check_keywords(options, (*GRID_KEYS, *RUN_KEYS, "preset", "dates", *SERIES_KEYS), "ask")
+    rest: dict[str, Any] = {key: each for key, each in options.items() if key not in ("dates", *SERIES_KEYS)}
+    series = {key: options[key] for key in SERIES_KEYS if key in options}
     with_ = options.get("with_") or {}
     own = settings_of_quantities(text, with_)
     question = read_question(text, at=options.get("dates", ()), until=options.get("until"), series=series, settings=own)

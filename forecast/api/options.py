@@ -9,50 +9,68 @@ from forecast.errors import UnknownNameError
 from forecast.projection.source_tables import OwnRows
 
 __all__ = [
-    "GRID_KEYS", "RUN_KEYS", "SCENARIO_KEYS", "AskOptions", "ConstraintKeys", "DistributionKeys", "GridOptions",
-    "RunOptions", "check_keywords",
+    "GRID_KEYS", "RUN_KEYS", "SCENARIO_KEYS", "SERIES_KEYS", "AskOptions", "ConstraintKeys", "DistributionKeys",
+    "GridOptions", "RunOptions", "ScenarioAskOptions", "check_keywords",
 ]  # fmt: skip
-
-#: The options of a run beside its scenario; its time grid; and what is stated of a scenario as a whole, as in TOML.
-RUN_KEYS = ("draws", "seed", "with_", "as_of", "data", "workers", "progress")
-GRID_KEYS = ("until", "start", "step")
-SCENARIO_KEYS = ("title", *GRID_KEYS, "choices", "correlations", "update", "what_if")
 
 
 class RunOptions(TypedDict, total=False):
-    """The options of a run; see `forecast.project`."""
+    """The options of a run beside its scenario; see `forecast.project`."""
 
     draws: int
     seed: int | None
     with_: Mapping[str, object]
     as_of: float | str | None
-    data: OwnRows
+    data: OwnRows | None
+    sweep: Mapping[str, Any]
+    keep: int
     workers: int
+    client: Any
     progress: Callable[[int, int], None] | None
 
 
-class GridOptions(RunOptions, total=False):
-    """The same, with the dates of the steps and a preset of the scenario."""
+class GridOptions(TypedDict, total=False):
+    """The dates of the steps."""
 
     until: float | str
     start: float | str
     step: float | str
+
+
+class ScenarioAskOptions(RunOptions, GridOptions, total=False):
+    """The options with which a question of a scenario is asked."""
+
     preset: str
 
 
-class AskOptions(GridOptions, total=False):
-    """The same, with the keys of a scenario as a whole and of a question."""
+class ScenarioOptions(GridOptions, total=False):
+    """What is stated of a scenario as a whole, as in TOML."""
 
     title: str
     choices: Mapping[str, Any]
     correlations: Sequence[Mapping[str, Any]]
     update: Mapping[str, Any]
     what_if: Sequence[Mapping[str, Any]]
-    dates: Sequence[float | str]
+
+
+class SeriesOptions(TypedDict, total=False):
+    """The options with which a column of a file is read."""
+
     x: str
     where: Mapping[str, str]
     reading: Mapping[str, str]
+
+
+class AskOptions(ScenarioAskOptions, ScenarioOptions, SeriesOptions, total=False):
+    """All of them, with the keys of a question."""
+
+    dates: Sequence[float | str]
     resolves: str
+
+
+RUN_KEYS, GRID_KEYS, SCENARIO_KEYS, SERIES_KEYS = (
+    tuple(each.__annotations__) for each in (RunOptions, GridOptions, ScenarioOptions, SeriesOptions)
+)
 
 
 class DistributionKeys(TypedDict, total=False):

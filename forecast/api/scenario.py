@@ -22,7 +22,7 @@ from forecast.scenarios.settings.setting_values import parse_texts
 
 if TYPE_CHECKING:
     from forecast.api.answer import Answer
-    from forecast.api.options import GridOptions
+    from forecast.api.options import ScenarioAskOptions
     from forecast.projection.result import Projection
 
 __all__ = ["Scenario", "plain_value", "run_scenario", "scenario"]
@@ -163,7 +163,7 @@ class Scenario(records.Scenario):
         along = {**self.swept, **{name_within(self, key): each for key, each in new.items()}}
         return replace(self, swept=along, stated={**self.stated, "sweep": along})
 
-    def ask(self, question: str = "", **options: Unpack[GridOptions]) -> Answer:
+    def ask(self, question: str = "", **options: Unpack[ScenarioAskOptions]) -> Answer:
         """Answer one of the scenario's questions, by default the one that its answer opens with.
 
         Parameters
@@ -171,8 +171,7 @@ class Scenario(records.Scenario):
         question : str
             Its name.
         **options
-            Of a run: ``until``, ``start``, ``step``, ``draws``, ``seed``, ``with_``, ``preset``, ``as_of``,
-            ``workers``, ``progress``; see `forecast.project`.
+            Of a run, and its ``preset``; see `forecast.project`.
 
         Returns
         -------

@@ -41,6 +41,7 @@ __all__ = [
     "choose_targets",
     "fit_failures",
     "frozen",
+    "of_column",
     "of_name",
     "score_origins",
     "score_rows",
@@ -221,6 +222,37 @@ def of_name(name: str, shapes: Iterable[str] = ()) -> tuple[dict[str, Model], di
     return benchmark_models(of_shape, [entry.shape] if "@" in name else shapes)
 
 
+def of_column(
+    data: Any,
+    *,
+    x: str = "",
+    y: str = "",
+    name: str = "",
+    shapes: Iterable[str] = (),
+    frontier: bool = False,
+    records: bool = False,
+) -> tuple[dict[str, Model], dict[str, str]]:
+    """Return the models of a column of a file or of other data, as `of_name` does; see `backtest`."""
+    from forecast.models import trend
+    from forecast.scenarios.question_text import find_date_column, split_file_column
+    from forecast.tables import to_columns
+    from forecast.tables.column_names import unquoted
+
+    if isinstance(data, str) and not y:
+        data, y = split_file_column(data)
+    rows = to_columns(data, where="backtest")
+    if not y:
+        raise UsageError(f"backtest: expected y=, the column that is forecast: {', '.join(rows)}")
+    x, y = unquoted(x or find_date_column(rows, rows.label), rows), unquoted(y, rows)
+    rows = rows.complete([x, y])
+    series = {x: rows.years(x) if rows.from_file else rows.column(x), y: rows.numeric(y)}
+
+    def of_shape(shape: Any) -> Model:
+        return trend(series, shape=shape, x=x, y=y, unit="", name=name or y, frontier=frontier, records=records)
+
+    return benchmark_models(of_shape, shapes)
+
+
 def series_of(scenario: str) -> list[str]:
     """Return the names of the series that a scenario's quantities rest on, in any combination of its choices.
 
@@ -245,8 +277,11 @@ def series_of(scenario: str) -> list[str]:
 
 
 def backtest(
-    models: str | Mapping[str, Model],
+    models: Any,
     *,
+    x: str = "",
+    y: str = "",
+    shapes: Iterable[str] = (),
     name: str = "",
     scores: Sequence[str] = DEFAULT_SCORES,
     most_origins: int = 6,
@@ -267,10 +302,15 @@ def backtest(
 
     Parameters
     ----------
-    models : str, or mapping of str to Model or Quantity
+    models : str, data, or mapping of str to Model or Quantity
         The name of a series (``"hardware/linpack"``: with every shape) or of a model, which is compared with the last
-        value and with a random walk with drift; or models of one series by name, the first of which that can be fitted
-        says what happened.
+        value and with a random walk with drift; a column of a file, ``"costs.csv:cost"``, or anything that
+        `forecast.read` reads, with `y`; or models of one series by name, the first of which that can be fitted says
+        what happened.
+    x, y : str
+        Of data: the columns of dates, by default the only one, and of values.
+    shapes : iterable of str
+        Of a series or data: only these shapes, beside what they must beat.
     name : str
         Of the series.
     scores : sequence of str
@@ -315,13 +355,17 @@ def backtest(
     >>> [row["model"] for row in score_rows([found])]
     ['trends/exponential', 'drift', 'last-value']
     """
+    from forecast.base.operators import Operators
     from forecast.fit.solve.parallel import check_workers
+    from forecast.models import Model
     from forecast.models.protocol import as_model
+    from forecast.scenarios.question_text import split_file_column
 
     check_workers(workers, "backtest")
-    if isinstance(models, str):
-        name = name or models
-        models, _ = of_name(models)
+    if not (isinstance(models, Mapping) and all(isinstance(each, (Model, Operators)) for each in models.values())):
+        is_column = y or not isinstance(models, str) or split_file_column(models)[1]
+        name = name or (models if isinstance(models, str) else y)
+        models, _ = of_column(models, x=x, y=y, shapes=shapes) if is_column else of_name(models, shapes)
     models = {label: as_model(each) for label, each in models.items()}
     time, value, unit = _observed_today(models, seed)
     dated = np.unique(time)

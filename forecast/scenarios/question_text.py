@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from forecast.tables.columns import Columns
 
 __all__ = [
-    "QUESTION_NAME", "at_dates", "every_shape", "in_words", "is_name", "quantity_name", "question_title",
-    "read_question", "rival_line", "settings_of_quantities", "world_quantity",
+    "QUESTION_NAME", "at_dates", "every_shape", "find_date_column", "in_words", "is_name", "quantity_name",
+    "question_title", "read_question", "rival_line", "settings_of_quantities", "split_file_column", "world_quantity",
 ]  # fmt: skip
 
 #: What the question is called in its scenario.
@@ -494,7 +494,7 @@ class _Names:
         self.folder = folder
         columns.numeric(column)  # names the columns where this is none
         mine = quantity_name(column)
-        x = self.series.get("x") or _date_column(columns, Path(path).name)
+        x = self.series.get("x") or find_date_column(columns, Path(path).name)
         rows = columns.complete([x, column])
         times, label, reducing = rows.years(x), rows.label, str(self.series.get("reading", {}).get("reduce", ""))
         if not rows.rows:
@@ -584,6 +584,18 @@ def _find_file(text: str, start: int) -> tuple[int, int, str] | None:
     return None if match is None else (match.start(), match.end(), match["quoted"] or match["path"])
 
 
+def split_file_column(text: str) -> tuple[str, str]:
+    """Return the file and the column of a text such as ``"costs.csv:cost"``; no column where it names none.
+
+    Examples
+    --------
+    >>> split_file_column("costs.csv:cost"), split_file_column("costs.csv"), split_file_column("hardware/linpack")
+    (('costs.csv', 'cost'), ('costs.csv', ''), ('hardware/linpack', ''))
+    """
+    found = _find_file(text, 0)
+    return (text, "") if found is None or found[0] else (found[2], text[found[1] :].strip("'\""))
+
+
 def _column_after(text: str, columns: Columns) -> tuple[str, int]:
     """Return the column that a text begins with, and its length: the longest that is one before an operator."""
     if text[:1] in ("'", '"') and (end := text.find(text[0], 1)) > 0:
@@ -609,7 +621,7 @@ def quantity_name(name: str) -> str:
     return f"{result}_" if result in RESERVED_NAMES or result in TIME_NAMES or result == "shape" else result
 
 
-def _date_column(columns: Columns, name: str) -> str:
+def find_date_column(columns: Columns, name: str) -> str:
     """Return the column of dates of a file."""
     from forecast.tables.date_cells import TIME_NAME_PATTERN
 
@@ -620,7 +632,7 @@ def _date_column(columns: Columns, name: str) -> str:
             return tried[0]
     listed = ", ".join(dated or columns)
     what = "more than one column of dates" if dated else "no column of dates"
-    raise UsageError(f"ask: {printable(name, 60)} has {what}: {printable(listed, 120)}; name it with --x")
+    raise UsageError(f"{printable(name, 60)} has {what}: {printable(listed, 120)}; name it with x (--x)")
 
 
 def question_title(root: Node, text: str, labels: Mapping[str, str]) -> str:

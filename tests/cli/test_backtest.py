@@ -140,7 +140,7 @@ def test_refusals_of_laws(capsys, runs):
 def test_refusals(capsys, data):
     with every() as case:
         with case("no columns"):
-            assert "a file needs --x and --y" in run(capsys, data).refusal
+            assert "a file needs --y, its values, or FILE:COLUMN" in run(capsys, data).refusal
         with case("columns of no file"):
             said = run(capsys, "hardware/linpack", "--x", "year").refusal
             assert "--x: only of a file: 'hardware/linpack' says its own" in said

@@ -124,13 +124,14 @@ def backtest(
     forecast backtest hardware/linpack@damped-trend --json
     forecast backtest brain-parity --workers 2
     forecast backtest chain --whole --quantity index --vintage 2026-01-01
-    forecast backtest costs.csv --x year --y cost --by technology
+    forecast backtest costs.csv:cost --by technology
     forecast backtest chinchilla --data runs.csv --let "N = params" --let "D = tokens" --y loss --along "6*N*D"
     forecast backtest curves.csv --along steps --y loss --by run
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast import tables
     from forecast.cli.fit.fit_arguments import check_outputs
     from forecast.evaluation import rolling_origin
+    from forecast.scenarios.question_text import split_file_column
 
     data, along, years = options["data"], options["along"], options["years"]
     check_plots(plots)
@@ -139,6 +140,8 @@ def backtest(
     check_outputs(files, data)
     of_file = stated_options(ctx, "x", "y", "by", "frontier", "records", "where")
     of_laws = stated_options(ctx, "data", "along", "leave_out", "laws", "let", "variables", "objective")
+    if (parts := split_file_column(subject))[1]:
+        subject, options["y"] = parts
     is_file = tables.is_plain_file(subject) and "@" not in subject
     if options["whole"]:
         from forecast.cli.ask.backtest_whole import whole as test_whole
@@ -245,19 +248,22 @@ def _of_file(
 ) -> tuple[Tests, dict[str, str], str]:
     """Return the series of a file, and its hash."""
     from forecast.cli.fit.fit_arguments import data_of, write_outputs
+    from forecast.evaluation import rolling_origin
+    from forecast.scenarios.question_text import find_date_column
     from forecast.tables.column_names import unquoted
 
-    x, y = options["x"], options["y"]
-    if x is None or y is None:
-        raise UsageError(
-            f"{printable(Path(path).name, 60)}: a file needs --x and --y: its dates and its values; "
-            "or, for laws, --along and --y"
-        )
     columns, source = data_of(path, "backtest", reading)
     rows, _ = write_outputs(columns, options["where"])
+    y, x = options["y"], options["x"] or find_date_column(rows, Path(path).name)
+    if y is None:
+        raise UsageError(
+            f"{printable(Path(path).name, 60)}: a file needs --y, its values, or FILE:COLUMN; for laws, --along and --y"
+        )
     rows = rows.complete([unquoted(name, rows) for name in (x, y)])
     parts = _rows_by_group(rows, options["by"], Path(path).stem)
-    return [_series_from_rows(name, part, options, years) for name, part in parts], source, rows.notes.line()
+    kept = {"x": x, **{key: options[key] for key in ("y", "shapes", "frontier", "records")}}
+    tests = [_with_shapes(name, *rolling_origin.of_column(part, name=name, **kept), years) for name, part in parts]
+    return tests, source, rows.notes.line()
 
 
 def _rows_by_group(rows: Columns, by: str | None, name: str) -> Iterator[tuple[str, Columns]]:
@@ -268,23 +274,6 @@ def _rows_by_group(rows: Columns, by: str | None, name: str) -> Iterator[tuple[s
     groups = rows.labels(by)
     for value in np.unique(groups[groups != ""] if groups.dtype.kind == "U" else groups):
         yield str(value), rows.take(groups == value)
-
-
-def _series_from_rows(name: str, rows: Columns, options: Mapping[str, Any], years: float) -> Any:
-    """Return a series of a file with every shape; rows without a value or in no order of dates are no hindrance."""
-    from forecast.evaluation import rolling_origin
-    from forecast.models import trend
-    from forecast.tables.column_names import unquoted
-
-    x, y = (unquoted(options[column], rows) for column in ("x", "y"))
-    kept = {key: options[key] for key in ("frontier", "records")}
-    rows.column(x)
-    data = {x: rows.years(x) if rows.from_file else rows.column(x), y: rows.numeric(y)}
-
-    def made(shape: Any) -> Model:
-        return trend(data, shape=shape, x=x, y=y, unit="", name=name, **kept)
-
-    return _with_shapes(name, *rolling_origin.benchmark_models(made, options["shapes"]), years)
 
 
 def _select_laws(names: tuple[str, ...], variables: tuple[str, ...]) -> tuple[list[Law], list[Plugin]]:

@@ -104,7 +104,7 @@ RUN_OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option(
         "--workers", type=int, default=1, show_default=True, metavar="N", help="Processes; the result is the same."
     ),
-    click.option("--cluster", metavar="ADDRESS", help="A dask scheduler whose workers draw."),
+    click.option("--cluster", "client", metavar="ADDRESS", help="A dask scheduler whose workers draw."),
     click.option("--resume", is_flag=True, help="Go on where a run with the same --out was ended."),
     click.option(
         "--at",
@@ -205,6 +205,7 @@ def project_and_write(
     stand beneath the answer, drawn as it is. With `of`, the quantity of the world whose value it is, whose bounds the
     answer is held to. `read_as` says how a question in words was understood.
     """
+    from forecast.api.options import GRID_KEYS, RUN_KEYS
     from forecast.base.files import safe_output
     from forecast.projection.engine import project
     from forecast.projection.evaluate import measured_steps
@@ -235,10 +236,8 @@ def project_and_write(
     stated = [parse_change(text) for text in options["changes"]]
     if at := options["at"]:
         scenario = at_dates(scenario if isinstance(scenario, Scenario) else Scenario.load(scenario), at)
-    grid = {key: options[key] for key in ("until", "start", "step")}
-    drawn = {key: options[key] for key in ("draws", "seed", "keep", "workers")} | {"client": options["cluster"]}
-    drawn |= {} if as_of is None else {"as_of": as_of}
-    drawn |= {"data": own} if (own := parse_data_option(options["rows"])) else {}
+    drawn = {key: options[key] for key in (*RUN_KEYS, *GRID_KEYS) if key in options}
+    drawn |= {"data": parse_data_option(options["rows"])}
     replaced = merge_settings(settings, parse_key_values(options["swaps"], "--swap"))
     # the screen reads no path of a quantity: what lies between its ends is for files, figures and tables of steps
     on_screen = not (out or plots or report or as_json or options["shown"])
@@ -248,7 +247,6 @@ def project_and_write(
         cache = RunCache(SHARED_BYTES if is_changed else 0) if not sweep else None
         projection = project(
             scenario,
-            **grid,
             **drawn,
             checkpoint=None if out is None else f"{out}.part",
             resume=options["resume"],
@@ -264,7 +262,7 @@ def project_and_write(
             _print_steps(costs)
             return
         if is_changed and not projection.swept:
-            as_it_was = project(scenario, **grid, **drawn, progress=drawing, cache=cache, ends=True)
+            as_it_was = project(scenario, **drawn, progress=drawing, cache=cache, ends=True)
             projection = projection.beside(as_it_was)
         others = [] if replaced or stated else [(each, _try_rival(made, drawn)) for each, made in rivals]
     pages = {} if report is None else {report: partial(_write_page, projection, scenario, report, lever_draws)}
