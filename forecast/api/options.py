@@ -49,7 +49,6 @@ class ScenarioOptions(GridOptions, total=False):
     title: str
     choices: Mapping[str, Any]
     correlations: Sequence[Mapping[str, Any]]
-    update: Mapping[str, Any]
     what_if: Sequence[Mapping[str, Any]]
 
 
@@ -61,16 +60,16 @@ class SeriesOptions(TypedDict, total=False):
     reading: Mapping[str, str]
 
 
-class AskOptions(ScenarioAskOptions, ScenarioOptions, SeriesOptions, total=False):
+class AskOptions(ScenarioOptions, ScenarioAskOptions, SeriesOptions, total=False):
     """All of them, with the keys of a question."""
 
     dates: Sequence[float | str]
     resolves: str
+    update: Mapping[str, Any]  # of the scenario; pyright takes an inherited key of this name for the method of a dict
 
 
-RUN_KEYS, GRID_KEYS, SCENARIO_KEYS, SERIES_KEYS = (
-    tuple(each.__annotations__) for each in (RunOptions, GridOptions, ScenarioOptions, SeriesOptions)
-)
+RUN_KEYS, GRID_KEYS, SERIES_KEYS = (tuple(each.__annotations__) for each in (RunOptions, GridOptions, SeriesOptions))
+SCENARIO_KEYS = (*ScenarioOptions.__annotations__, "update")
 
 
 class DistributionKeys(TypedDict, total=False):

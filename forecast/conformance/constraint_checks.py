@@ -101,7 +101,6 @@ def _observed_and_drawn(trends: list[tuple[Model, float]]) -> tuple[Observations
     """Return what was observed, and draws of one observation at the last dates, of all members by their weights."""
     most = max(weight for _, weight in trends)
     seen = trends[0][0].fit(seed=0).observed()
-    assert seen is not None
     drawn = [
         (_sample_trend(model, np.sort(seen.time)[-N_LAST:], observed=True), weight / most) for model, weight in trends
     ]

@@ -197,7 +197,7 @@ def _model_keeps(record: Record) -> None:
     # made-up quantities may well be outside a law's domain
     constraint_checks.check_constraints(record, trial.model, trial.time, np.nan_to_num(drawn) if trial.free else drawn)
     seen = trial.model.rests_on().fit(seed=0).observed()
-    positive = seen is not None and len(seen.value) > 0 and bool((seen.value > 0).all())
+    positive = len(seen.value) > 0 and bool((seen.value > 0).all())
     lowest = record.spec.at_least if record.spec.at_least is not None else 0.0 if positive else None
     if lowest is None:
         if trial.model.keeps or trial.model.bounds or trial.model.at_most is not None:

@@ -503,7 +503,7 @@ def _observed_today(models: Mapping[str, Model], seed: int) -> tuple[Array, Arra
         except ForecastError as refused:
             problem = problem or refused
             continue
-        if points is None or not len(points.time):
+        if not len(points.time):
             raise UsageError(f"{printable(label, 60)}: it rests on no observations in time: there is nothing to test")
         return points.time, points.value, points.unit
     raise problem or EmptyDataError("backtest: no model")

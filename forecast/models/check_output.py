@@ -116,7 +116,7 @@ def checked_posterior(returned: object, draws: int, what: str) -> dict[str, Arra
 
 
 def checked_observations(returned: object, what: str) -> Observations | None:
-    """Return the points behind a fit.
+    """Return the points behind a fit; None where there are none.
 
     Raises
     ------
@@ -127,8 +127,10 @@ def checked_observations(returned: object, what: str) -> Observations | None:
     if returned is None:
         return None
     if not isinstance(returned, Observations):
-        raise PluginContractError(f"{what}: expected Observations or None, got {type(returned).__name__}")
+        raise PluginContractError(f"{what}: expected Observations, got {type(returned).__name__}")
     count = np.size(returned.time)
+    if not count:
+        return None
     time = _copy_of_numbers(returned.time, (count,), f"{what}: time", "(point,)")
     value = _copy_of_numbers(returned.value, (count,), f"{what}: value", "(point,)")
     units.unit(returned.unit, where=what)

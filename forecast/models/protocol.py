@@ -50,9 +50,15 @@ class OtherModel:
 Need = Input | OtherQuantity | OtherModel
 
 
+def _no_numbers() -> Array:
+    import numpy as np
+
+    return np.empty(0)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Observations:
-    """The points behind a fit.
+    """The points behind a fit, or none.
 
     Parameters
     ----------
@@ -65,9 +71,9 @@ class Observations:
         What each point is called, if it is: ``"El Capitan"``.
     """
 
-    time: Array
-    value: Array
-    unit: str
+    time: Array = field(default_factory=_no_numbers)
+    value: Array = field(default_factory=_no_numbers)
+    unit: str = ""
     names: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
@@ -165,9 +171,9 @@ class FittedModel(HtmlText, abc.ABC):
         """Return the joint draws of the fitted parameters that `sample` uses, (draw,) each; none by default."""
         return {}
 
-    def observed(self) -> Observations | None:
-        """Return the points behind the fit; None where there are none."""
-        return None
+    def observed(self) -> Observations:
+        """Return the points behind the fit; by default none."""
+        return Observations()
 
     def warnings(self, inputs: Mapping[str, Array]) -> Sequence[ForecastWarning | str]:
         """Return warnings for the reader under these inputs (as for `sample`); none by default.

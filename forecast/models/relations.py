@@ -151,7 +151,8 @@ class FittedRelation(FittedModel):
         """Describe the parameters and their source."""
         intervals = {name: (float(v), *map(float, self.fit.interval(name, 0.9))) for name, v in self.fit.values.items()}
         text = ", ".join(f"{name} = {v:.3g} [{low:.3g}, {high:.3g}]" for name, (v, low, high) in intervals.items())
-        facts: dict[str, float] = {}
+        scatter = self.fit.residual_scale
+        facts: dict[str, float] = {} if scatter is None else {"scatter": float(scatter)}
         for name, three in intervals.items():
             facts |= dict(zip((name, f"{name}_p05", f"{name}_p95"), three, strict=True))
         return Description(

@@ -565,8 +565,7 @@ def _source_section(run: Projection, words: Labels, today: str) -> Section:
         for name, about in run.models.items()
     ]
     ages = data_ages(run, today)
-    whole = record_sentences(run.scenario, run.labels)
-    record = [track_record(run.models)] if whole is None else whole
+    record = record_sentences(run.scenario, run.labels) or [track_record(run.models)]
     return [], [
         text
         for text in (printable(ages, _MAX_SECTION_TEXT), *(printable(each, _MAX_SECTION_TEXT) for each in record))

@@ -81,7 +81,7 @@ def projection_data(
         "failing": run.failing,
         "quantities": quantity_rows(run, only=only),
         "models": [{"name": name, **described} for name, described in run.models.items()],
-        "record": track_record(run.models) if (whole := record_sentences(run.scenario, run.labels)) is None else whole,
+        "record": record_sentences(run.scenario, run.labels) or track_record(run.models),
         "newest": run.newest,
     }
     always = ("scenario", "headline", "questions", "drivers", "quantities", "models")

@@ -343,9 +343,9 @@ class _FittedJoint(FittedModel):
             fits = fits & (logs[..., 0] - logs[..., j] <= most + LOG_ATOL)
         return np.where(fits, logs[..., 0], -np.inf)
 
-    def observed(self) -> Observations | None:
+    def observed(self) -> Observations:
         if self.model.measure not in self.model.measures:  # whose is the best depends on a power and a price
-            return None
+            return Observations()
         level = np.exp(self.devices.logs[:, self.model.measures.index(self.model.measure)])
         best = np.fmax.accumulate(np.nan_to_num(level))
         kept = np.flatnonzero(np.diff(best, prepend=0.0) > 0)

@@ -32,7 +32,7 @@ def test_a_subclass_says_how_to_sample_and_is_a_whole_model():
     assert isinstance(half, Model)
     assert isinstance(half, FittedModel)
     assert half.fit(as_of=2020.0, seed=3) is half
-    assert half.observed() is None
+    assert not len(half.observed().time)
     assert dict(half.posterior(Streams(0, "half", 0))) == {}
     assert (half.sources, dict(half.qualifiers)) == ((), {})
     whole = forecast.estimate(

@@ -130,7 +130,7 @@ FAILING = {
 #: What fails beside the level: the answer is there, and so is the failure.
 BESIDE = {
     "observed": "model 'bad/observed': observed: RuntimeError: saw nothing",
-    "observed-text": "model 'bad/observed-text': observed: expected Observations or None, got str",
+    "observed-text": "model 'bad/observed-text': observed: expected Observations, got str",
     "posterior": "model 'bad/posterior': posterior: RuntimeError: no parameters",
     "posterior-shape": "model 'bad/posterior-shape': posterior: 'a': expected shape (draw,) = (256,), got (3,)",
     "describe": "model 'bad/describe': describe: RuntimeError: speechless",

@@ -176,7 +176,7 @@ def series(name):
         models = {m.name: m for m in node.models.values()}
         pools = {n: m for n, m in models.items() if n.endswith("@pool")}
         for model in (pools or models).values():
-            if own(model) and model.fit().observed() is not None and len(model.fit().observed().value) > 0:
+            if own(model) and len(model.fit().observed().value) > 0:
                 yield key, model
 
 

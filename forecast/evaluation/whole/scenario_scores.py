@@ -287,8 +287,8 @@ def month_of(year: float) -> str:
 _MAX_QUANTITIES = 3
 
 
-def of_scenario(name: str) -> xr.Dataset | None:
-    """Return the record of a registered scenario, as `forecast.backtest_scenario` does; None where it keeps none.
+def of_scenario(name: str) -> xr.Dataset:
+    """Return the record of a registered scenario, as `forecast.backtest_scenario` does; empty where it keeps none.
 
     Raises
     ------
@@ -305,9 +305,9 @@ def of_scenario(name: str) -> xr.Dataset | None:
 
     registry = get_registry()
     if name not in registry.names("scenario"):  # a file of the user's own, or of a plugin that is not there
-        return None
+        return xr.Dataset()
     spec = registry.find("scenario", name).spec
-    return _read_rows(spec.record, name) if spec.record else None
+    return _read_rows(spec.record, name) if spec.record else xr.Dataset()
 
 
 @lru_cache(maxsize=8)
@@ -339,7 +339,7 @@ def write_record(found: xr.Dataset, path: Path) -> None:
 def _readable(name: str) -> xr.Dataset | str | None:
     """Return the record of a scenario, or why it cannot be read: that costs no answer."""
     try:
-        return of_scenario(name)
+        return of_scenario(name) or None
     except PluginError as problem:
         return f"No record: {problem}"
 
@@ -359,14 +359,14 @@ def screen_line(name: str, shown: Sequence[str], labels: Mapping[str, str]) -> s
     return f"Record {_vintages_text(found)}: 90 % intervals held {told}; values of today's editions"
 
 
-def record_sentences(name: str, labels: Mapping[str, str]) -> list[str] | None:
+def record_sentences(name: str, labels: Mapping[str, str]) -> list[str]:
     """Say of each quantity how good it was, beside its rivals, and what such a record cannot tell.
 
-    None where the scenario keeps no record; where that cannot be read, why.
+    Nothing where the scenario keeps no record; where that cannot be read, why.
     """
     found = _readable(name)
     if found is None or isinstance(found, str):
-        return [found] if found else None
+        return [found] if found else []
     rows = quantity_scores(found)
     months = 12 * float(found["ahead"].max())
     out = [f"record {_vintages_text(found)}, up to {months:.0f} months ahead; {'; '.join(limitation_lines(found))}"]

@@ -99,7 +99,6 @@ class _Regression(ModelRecord):
             since=since + "-01-01"[len(since) - 4 :], name=self.name,
         ).fit(as_of=min(LAST, LAST if as_of is None else as_of))  # fmt: skip
         seen = read.observed()
-        assert seen is not None
         return seen.time, seen.value, np.array(seen.names, dtype=str)
 
 
@@ -126,8 +125,8 @@ class _Fitted(FittedModel):
         with np.errstate(over="ignore"):  # a doubling in hours, carried on for years
             return np.asarray(np.exp(logs))
 
-    def observed(self) -> Observations | None:
-        return self.points if "doubling" in self.model.inputs else None
+    def observed(self) -> Observations:
+        return self.points if "doubling" in self.model.inputs else Observations()
 
     def describe(self) -> Description:
         import math

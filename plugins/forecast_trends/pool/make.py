@@ -59,8 +59,8 @@ def _series(only: Collection[str] = ()) -> Iterator[dict[str, str]]:
         series = [row for row in csv.DictReader(file) if not only or row["series"] in only]
     for row in series:
         points = models.model(row["series"]).fit().observed()
-        key = None if points is None else (points.time.tobytes(), np.round(points.value / points.value[0], 9).tobytes())
-        if key is None or key not in seen:
+        key = points.time.tobytes(), np.round(points.value / points.value[:1], 9).tobytes()
+        if not len(points.time) or key not in seen:
             yield row
         seen.add(key)
 
