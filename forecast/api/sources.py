@@ -102,14 +102,16 @@ def _scipy_record(frozen: Any) -> dict[str, Any]:
     return {"ppf": frozen}
 
 
-def value(number: float, unit: str = "", *, name: str = "") -> Quantity:
-    """Make a number with a unit.
+def value(number: float | str, unit: str = "", *, name: str = "") -> Quantity:
+    """Make a number with a unit, which a text has behind it.
 
     Examples
     --------
-    >>> value(20, "token/param").name
-    'value_20_token_param'
+    >>> value(20, "token/param").name, value("20 token/param").name
+    ('value_20_token_param', 'value_20_token_param')
     """
+    if isinstance(number, str) and not unit and (found := parse_measured(number)) is not None:
+        number, unit = found
     finite_number = finite(number, "value")
     return quantity(
         name or names.plain_word(f"value_{names.number_as_word(finite_number)}_{unit}"), value=finite_number, unit=unit

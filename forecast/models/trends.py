@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -341,7 +341,7 @@ def _in_unit(record: Mapping[str, Any], record_unit: str, unit: str, where: str)
 def trend(
     data: Any,
     *,
-    shape: str | Shape,
+    shape: str | Shape | Sequence[str],
     x: str,
     y: str,
     unit: str = "",
@@ -366,8 +366,8 @@ def trend(
     ----------
     data : str, path, Dataset, DataFrame or dict of arrays
         The name of a table, a file, or anything else that `forecast.read` reads.
-    shape : str or Shape
-        A shape by name: ``"trends/exponential"``.
+    shape : str, Shape or sequence of str
+        A shape by name: ``"trends/exponential"``. Of several each is right in an equal share of the worlds.
     x, y : str
         The columns for time (dates, or decimal years) and value.
     unit : str
@@ -415,6 +415,12 @@ def trend(
     >>> round(machine.fit().describe().facts["doubling_years"], 1)
     1.5
     """
+    if not isinstance(shape, (str, Shape)):
+        from forecast.models.mixtures import mixture
+
+        keywords = {key: each for key, each in locals().items() if key not in ("shape", "name", "mixture")}
+        members = {each: trend(shape=each, name=f"{name}-{each.rpartition('/')[2]}", **keywords) for each in shape}
+        return mixture(name, members, weights=dict.fromkeys(members, 1.0), unit=unit, note="", sources=(), of="shapes")
     if keeps not in ("", *KEEPS):
         raise UnknownNameError("word", keeps, KEEPS, where=f"{name}: keeps")
     conditions = {
