@@ -61,51 +61,15 @@ from functools import partial
 from typing import Any
 
 __all__ = [
-    "AbsentValueError",
-    "AmbiguousNameError",
-    "AsOfWarning",
-    "BeyondDataWarning",
-    "BudgetError",
-    "ChangedDataWarning",
-    "ConflictError",
-    "CycleError",
-    "DataError",
-    "DownloadError",
-    "EmptyDataError",
-    "FailedWorldsWarning",
-    "FewWorldsWarning",
-    "FitError",
-    "FitWarning",
-    "FixedParametersWarning",
-    "ForecastError",
-    "ForecastWarning",
-    "FormulaError",
-    "HindcastWarning",
-    "IndependentParametersWarning",
-    "LeftOutWarning",
-    "ModelWarning",
-    "NoDataAtDateError",
-    "NoteWarning",
-    "PluginContractError",
-    "PluginError",
-    "QualifierError",
-    "RaisedPathsWarning",
-    "ResultError",
-    "RoundedConstantsWarning",
-    "ScenarioError",
-    "TableError",
-    "UncertaintyError",
-    "UncorrelatedWarning",
-    "UnitError",
-    "UnknownNameError",
-    "UsageError",
-    "first_names",
-    "join_lines",
-    "nearest",
-    "one_line",
-    "printable",
-    "shown_value",
-]
+    "AbsentValueError", "AmbiguousNameError", "AsOfWarning", "BeyondDataWarning", "BudgetError",
+    "ChangedDataWarning", "ConflictError", "CycleError", "DataError", "DownloadError", "EmptyDataError",
+    "FailedWorldsWarning", "FewWorldsWarning", "FitError", "FitWarning", "FixedParametersWarning",
+    "ForecastError", "ForecastWarning", "FormulaError", "HindcastWarning", "IndependentParametersWarning",
+    "LeftOutWarning", "ModelWarning", "NoDataAtDateError", "NoteWarning", "PluginContractError", "PluginError",
+    "QualifierError", "RaisedPathsWarning", "ResultError", "RoundedConstantsWarning", "ScenarioError",
+    "TableError", "UncertaintyError", "UncorrelatedWarning", "UnitError", "UnknownNameError", "UsageError",
+    "first_names", "join_lines", "nearest", "one_line", "printable", "shown_value",
+]  # fmt: skip
 
 
 def printable(text: object, limit: int = 200) -> str:
@@ -207,7 +171,13 @@ def _bare_text(name: str) -> str:
 
 
 class ForecastError(Exception):
-    """Base of every error raised on purpose by this package."""
+    """Base of every error raised on purpose by this package.
+
+    Attributes
+    ----------
+    exit_code : int
+        With which the command line ends.
+    """
 
     exit_code = 1
 

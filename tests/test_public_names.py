@@ -179,6 +179,24 @@ def test_every_public_attribute_works_or_says_why_not(which):
     assert out.returncode == 0, out.stderr
 
 
+def undocumented(owner: type) -> Iterator[str]:
+    """Walk the public attributes of a class that neither have a docstring nor stand in that of a class."""
+    ours = [each for each in owner.__mro__ if each.__module__.startswith("forecast")]
+    told = "\n".join(inspect.getdoc(each) or "" for each in ours)
+    for name in {n for each in ours for n in (*vars(each), *vars(each).get("__annotations__", {}))}:
+        member = inspect.getattr_static(owner, name, None)
+        member = getattr(member, "fget", None) or getattr(member, "func", None) or getattr(member, "__func__", member)
+        stands = re.search(rf"^(?:\w+, )*{name}(?:, \w+)*(?: : |$)", told, re.M) or f"`{name}`" in told
+        if not name.startswith("_") and not stands and not (callable(member) and member.__doc__):
+            yield f"{owner.__name__}.{name}"
+
+
+def test_every_public_attribute_is_documented():
+    owners = [each for each in (getattr(forecast, name) for name in forecast.__all__) if inspect.isclass(each)]
+    assert len(owners) > 30
+    assert not sorted({line for owner in owners for line in undocumented(owner)})
+
+
 def test_one_number_is_asked_for_at_a_time():
     spend = forecast.uncertain(p05=1e8, p95=4e8, unit="USD", name="spend")
     answer = (spend >= 2e8).when(start=2025, until=2030, draws=100)

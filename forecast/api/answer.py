@@ -102,12 +102,12 @@ class Answer:
     cache: RunCache = field(default_factory=partial(RunCache, SHARED_BYTES), repr=False)
 
     @classmethod
-    def to(cls, question: Mapping[str, Any], options: Mapping[str, Any], **fields: Any) -> Answer:
+    def _to(cls, question: Mapping[str, Any], options: Mapping[str, Any], **fields: Any) -> Answer:
         """Return the answer to a question, with its projection."""
         return cls(question=question, options=options, run=Projection(xr.DataTree()), **fields)._answered()
 
     @classmethod
-    def loaded(cls, run: Projection, folder: Path) -> Answer:
+    def _loaded(cls, run: Projection, folder: Path) -> Answer:
         """Return the answer that a projection opens with; it is run again from the scenario that the file holds.
 
         The file may be a stranger's: its scenario reaches what lies in the file's folder, and nothing else.
@@ -232,7 +232,7 @@ class Answer:
         while left:
             each = left.pop()
             names |= dict.fromkeys([each.name] if each.stated else [])
-            left += each.needs
+            left += each._needs
         graph = build(self._run_scenario)
         models = {m.name for name in names if name in graph.nodes for m in graph.nodes[name].models.values()}
         inputs = [name for name in graph.inputs if name.rpartition(".")[0] in models]
@@ -483,9 +483,9 @@ class Answer:
             raise UsageError(f"given: expected a condition such as spend >= 2e8, got {type(condition).__name__}")
         own: QuantityCondition = at_home(parsed, self._own_scenario)
         behind = set(self.depends_on)
-        own_names = set(collect_quantities(own.sides))
+        own_names = set(collect_quantities(own._sides))
         present = {*own_names, *(() if self._base is None else self._base.quantities)}
-        names = {*own_names, *(n for side in own.sides for n in side._leaves)}
+        names = {*own_names, *(n for side in own._sides for n in side._leaves)}
         is_behind = not behind.isdisjoint(names)
         if not is_behind and present.isdisjoint(names) and not source_scenarios(own):
             raise self._not_of(own.text, "given")
@@ -497,7 +497,7 @@ class Answer:
 
     def _with_sides(self, condition: QuantityCondition) -> tuple[Scenario, dict[str, Quantity]]:
         """Return the scenario without its questions, in which each side of a condition is a quantity, by its name."""
-        sides = {f"side_{place}": side for place, side in enumerate(condition.sides)}
+        sides = {f"side_{place}": side for place, side in enumerate(condition._sides)}
         scenario = replace(self, conditions=())._mapping
         scenario = {key: each for key, each in scenario.items() if key not in ("questions", "update", "title", "sweep")}
         named = [Quantity(stated={"expression": side}, name=name) for name, side in sides.items()]
@@ -507,11 +507,8 @@ class Answer:
 
     def _check_steady(self, condition: QuantityCondition, scenario: Scenario, sides: Mapping[str, Quantity]) -> None:
         """Raise if a condition is on a quantity that changes with time: a draw needs one truth value."""
-        run = {
-            key: each
-            for key, each in self._run_options.items()
-            if key in ("with_", "seed", "as_of", "data", *GRID_KEYS)
-        }
+        stays = ("with_", "seed", "as_of", "data", *GRID_KEYS)
+        run = {key: each for key, each in self._run_options.items() if key in stays}
         worlds = run_scenario(scenario, **run, draws=100, cache=self.cache).worlds
         for name, side in sides.items():
             level = worlds[name]

@@ -105,7 +105,7 @@ def ask(
     rest = {key: each for key, each in keywords.items() if key not in question_record}
     if "what_if" in rest:
         rest["changes"] = rest.pop("what_if")
-    return Answer.to(question=question_record, options=rest)
+    return Answer._to(question=question_record, options=rest)
 
 
 def _ask_text(text: str, beside: Mapping[str, object], options: Mapping[str, Any]) -> Answer:

@@ -72,13 +72,13 @@ def collect_quantities(
         if each._inlined and name not in own_names:
             if id(each) not in visited:
                 visited.add(id(each))
-                left += [(need, False) for need in reversed(each.needs)]
+                left += [(need, False) for need in reversed(each._needs)]
         elif needed:
             needed_quantities[name] = each
             within.discard(name)
         elif name in needed_quantities:
             if needed_quantities[name] is not each and not _is_same_quantity(needed_quantities[name], each):
-                kind = "uncertain" if each.uncertain else "different"
+                kind = "uncertain" if each._uncertain else "different"
                 raise ScenarioError(
                     f"two {kind} quantities have the name '{name}'; use one object, or give another name"
                 )
@@ -86,7 +86,7 @@ def collect_quantities(
             raise ScenarioError(f"'{name}' is made of a quantity of its own name: give one of the two another name")
         else:
             within.add(name)
-            left += [(each, True), *((need, False) for need in reversed(each.needs))]
+            left += [(each, True), *((need, False) for need in reversed(each._needs))]
     return needed_quantities
 
 
@@ -115,7 +115,7 @@ def _is_same_quantity(one: Quantity, other: Quantity) -> bool:
     def same(a: Any, b: Any) -> bool:
         return a is b or (isinstance(a, (str, int, float, list, tuple, dict)) and type(a) is type(b) and a == b)
 
-    if one.uncertain or one.stated.keys() != other.stated.keys():
+    if one._uncertain or one.stated.keys() != other.stated.keys():
         return False
     theirs = other.record
     return all(same(each, theirs[key]) for key, each in one.record.items())
@@ -180,7 +180,7 @@ def scenario_of(
         # a condition is a likelihood of 1 or 0: the worlds stay, and count or do not
         weighed = " + ".join(f"log(where({to_record(each, own_names)}, 1, 0))" for each in conditions)
         # it stands under the name of a quantity, in whichever one there is
-        names = [name for each in conditions for side in each.sides for name in side._leaves]
+        names = [name for each in conditions for side in each._sides for name in side._leaves]
         mine = next((name for name in names if name not in whole.get("update", {})), names[0])
         known = whole.get("update", {}).get(mine, {}).get("log_likelihood")
         weighed = f"{known} + {weighed}" if known else weighed

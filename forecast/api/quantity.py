@@ -209,7 +209,7 @@ class Quantity(HtmlText, Operators["QuantityCondition"]):
         """
         return self.model.fit(as_of=as_of, seed=seed)
 
-    def under(self, fit: Fit, variables: Mapping[str, Any]) -> Quantity:
+    def _under(self, fit: Fit, variables: Mapping[str, Any]) -> Quantity:
         """Return the law of a fit at its parameters: ``fit(N=size, D=tokens)``."""
         wired = {name: as_quantity(each) for name, each in variables.items()}
         record = _record_from_keywords({"law": _fit_record(fit), **wired})
@@ -232,7 +232,7 @@ class Quantity(HtmlText, Operators["QuantityCondition"]):
         return NotImplemented if method != "__call__" or options else of_numpy(ufunc.__name__, inputs)
 
     @functools.cached_property
-    def needs(self) -> tuple[Quantity, ...]:
+    def _needs(self) -> tuple[Quantity, ...]:
         """The quantities that stand in it."""
         return tuple(dict.fromkeys((*quantities_in(self.stated), *self.uses)))
 
@@ -240,7 +240,7 @@ class Quantity(HtmlText, Operators["QuantityCondition"]):
     def _its_name(self) -> str:
         """Its name, which what draws by it must have."""
         if not self.name:
-            what = "an uncertain quantity" if self.uncertain else "a quantity"
+            what = "an uncertain quantity" if self._uncertain else "a quantity"
             raise ScenarioError(f"{what} has no name, and draws by its name: give name=, or .named('…'): {self!r}")
         return self.name
 
@@ -256,7 +256,7 @@ class Quantity(HtmlText, Operators["QuantityCondition"]):
         )
 
     @property
-    def size(self) -> int:
+    def _size(self) -> int:
         """How many parts it adds to a formula in which it stands."""
         return self.stated["expression"].size if self._inlined else 0
 
@@ -268,20 +268,20 @@ class Quantity(HtmlText, Operators["QuantityCondition"]):
         return tuple(dict.fromkeys(name for each in self.stated["expression"].of for name in each._leaves))
 
     @functools.cached_property
-    def labels(self) -> tuple[str, ...]:
+    def _labels(self) -> tuple[str, ...]:
         """Its names within a longer automatic name: those in its formula, or its own."""
         if not self._inlined:
             return (self.label or self._its_name,)
-        return tuple(dict.fromkeys(label for each in self.stated["expression"].of for label in each.labels))
+        return tuple(dict.fromkeys(label for each in self.stated["expression"].of for label in each._labels))
 
-    def tree(self, own_names: Collection[str] = ()) -> Node:
+    def _tree(self, own_names: Collection[str] = ()) -> Node:
         """Return it as a node of a formula: its own one, or its name."""
         if self._inlined and self.name not in own_names:
-            return self.stated["expression"].tree(own_names)  # type: ignore[no-any-return]
+            return self.stated["expression"]._tree(own_names)  # type: ignore[no-any-return]
         return Name(self._its_name)
 
     @property
-    def uncertain(self) -> bool:
+    def _uncertain(self) -> bool:
         """Whether it draws by its name."""
         if any(key in self.stated for key in _DRAW_KEYS):
             return True
@@ -328,19 +328,19 @@ class QuantityCondition(HtmlText):
     @property
     def text(self) -> str:
         """The condition as a scenario states it."""
-        return tree.to_text(self.tree())
+        return tree.to_text(self._tree())
 
-    def tree(self, own_names: Collection[str] = ()) -> Node:
+    def _tree(self, own_names: Collection[str] = ()) -> Node:
         """Return the condition as a formula."""
         right = self.right
         if isinstance(right, Quantity):
-            right_side = right.tree(own_names)
+            right_side = right._tree(own_names)
         else:
             right_side = right if isinstance(right, (Measured, Text)) else tree.number_node(right)
-        return Comparison(self.op, self.left.tree(own_names), right_side)
+        return Comparison(self.op, self.left._tree(own_names), right_side)
 
     @property
-    def sides(self) -> tuple[Quantity, ...]:
+    def _sides(self) -> tuple[Quantity, ...]:
         """The quantities that it compares."""
         return (self.left, self.right) if isinstance(self.right, Quantity) else (self.left,)
 
@@ -421,8 +421,8 @@ def quantity(name: str = "", /, *, uses: tuple[Quantity, ...] | list[Quantity] =
 
 def named_as(function: str, quantity: Quantity) -> Quantity:
     """Return a quantity under the name of a function of its operands."""
-    depth = 1 + max((each.depth for each in quantity.needs), default=-1)
-    words, labels = [each._its_name for each in quantity.needs], [n for each in quantity.needs for n in each.labels]
+    depth = 1 + max((each.depth for each in quantity._needs), default=-1)
+    words, labels = [each._its_name for each in quantity._needs], [n for each in quantity._needs for n in each._labels]
     return replace(
         quantity, name=names.operation_name(function, words, max(depth, 1), labels), depth=depth, label=function
     )
@@ -469,16 +469,16 @@ def as_quantity(operand: Any) -> Quantity:
     if isinstance(operand, Quantity):
         return operand
     if isinstance(operand, QuantityCondition):  # 1 where it holds, else 0
-        words = [each._its_name for each in operand.sides]
+        words = [each._its_name for each in operand._sides]
         words += [] if isinstance(operand.right, Quantity) else [names.plain_word(plain_side(operand.right))]
-        depth = 1 + max(each.depth for each in operand.sides)
-        labels = [name for each in operand.sides for name in each.labels]
-        spots = {id(each): Name(f"#{place}") for place, each in enumerate(operand.sides)}
+        depth = 1 + max(each.depth for each in operand._sides)
+        labels = [name for each in operand._sides for name in each._labels]
+        spots = {id(each): Name(f"#{place}") for place, each in enumerate(operand._sides)}
         root = Comparison(
             operand.op, *(spots.get(id(side)) or _signed_side(side) for side in (operand.left, operand.right))
         )
         name = names.infix(operand.op, words, depth, labels)
-        record = {"expression": QuantityFormula(root, operand.sides)}
+        record = {"expression": QuantityFormula(root, operand._sides)}
         return Quantity(stated=record, name=name, automatic=True, depth=depth)
     return quantity(model=operand) if isinstance(operand, Model) else value(operand)
 

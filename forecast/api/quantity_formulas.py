@@ -68,11 +68,11 @@ class QuantityFormula:
     @functools.cached_property
     def size(self) -> int:
         """How many parts it has, with those of the formulas that stand in it."""
-        return sum(1 for _ in tree.walk(self.root)) + sum(each.size for each in self.of)
+        return sum(1 for _ in tree.walk(self.root)) + sum(each._size for each in self.of)
 
-    def tree(self, own_names: Collection[str] = ()) -> Node:
+    def _tree(self, own_names: Collection[str] = ()) -> Node:
         """Return the formula with the names of quantities; those `own_names` have a name wherever they stand."""
-        stands = {f"#{place}": each.tree(own_names) for place, each in enumerate(self.of)}
+        stands = {f"#{place}": each._tree(own_names) for place, each in enumerate(self.of)}
 
         def swapped(node: Node) -> Node:
             if isinstance(node, Name):
@@ -99,7 +99,7 @@ class _FormulaBuilder:
 
         quantity = as_quantity(operand)
         self.words.append(quantity._its_name)
-        self.labels += quantity.labels
+        self.labels += quantity._labels
         self.of.append(quantity)
         return Name(f"#{len(self.of) - 1}")
 
@@ -214,7 +214,7 @@ def quantities_in(part: Any) -> Iterator[Quantity]:
     elif isinstance(part, QuantityFormula):
         yield from part.of
     elif isinstance(part, QuantityCondition):
-        yield from part.sides
+        yield from part._sides
     elif isinstance(part, (Mapping, list, tuple)):
         each: Iterable[Any] = part.values() if isinstance(part, Mapping) else part
         for value in each:
@@ -247,9 +247,9 @@ def to_record(part: Any, own_names: Collection[str] = (), key: str = "") -> Any:
     from forecast.api.quantity import Quantity, QuantityCondition
 
     if isinstance(part, Quantity):
-        return tree.to_text(part.tree(own_names)) if key in FORMULA_KEYS else part._its_name
+        return tree.to_text(part._tree(own_names)) if key in FORMULA_KEYS else part._its_name
     if isinstance(part, (QuantityFormula, QuantityCondition)):
-        return tree.to_text(part.tree(own_names))
+        return tree.to_text(part._tree(own_names))
     if isinstance(part, Mapping):
         return {name: to_record(each, own_names, name) for name, each in part.items()}
     return [to_record(each, own_names, key) for each in part] if isinstance(part, (list, tuple)) else part

@@ -29,17 +29,8 @@ __all__ = ["Scenario", "plain_value", "run_scenario", "scenario"]
 
 #: The keys of a scenario's top that may be stated anew.
 _CHANGEABLE_KEYS = (
-    "title",
-    "until",
-    "start",
-    "step",
-    "show",
-    "choices",
-    "correlations",
-    "update",
-    "changes",
-    "questions",
-)
+    "title", "until", "start", "step", "show", "choices", "correlations", "update", "changes", "questions",
+)  # fmt: skip
 
 
 class Scenario(records.Scenario):
@@ -189,7 +180,7 @@ class Scenario(records.Scenario):
         taken: dict[str, Any] = dict(options)
         if (preset := taken.pop("preset", None)) is not None:
             taken["with_"] = {**self.preset(preset).settings, **(options.get("with_") or {})}
-        return Answer.to(question={}, options=taken, base=self, name=question)
+        return Answer._to(question={}, options=taken, base=self, name=question)
 
     def __repr__(self) -> str:
         """Return its title, choices, questions and quantities."""

@@ -299,7 +299,7 @@ def plan(
         )
     options |= {"with_": settings}
     question = base.opens or next(iter(base.rankings))
-    result = Plan.to(
+    result = Plan._to(
         question={}, options=options, base=base, name=question, cache=planner.cache, constraints=constraints,
         plans=plans, binds=binds, notes=tuple(notes),
     )  # fmt: skip

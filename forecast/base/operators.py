@@ -33,7 +33,7 @@ class Operators(abc.ABC, Generic[Condition]):
         """The `forecast.models.Model` that it is; an error if it is none."""
 
     @abc.abstractmethod
-    def under(self, fit: Any, variables: Mapping[str, Any]) -> Self:
+    def _under(self, fit: Any, variables: Mapping[str, Any]) -> Self:
         """Return the law of a fit at its parameters: ``fit(N=size, D=tokens)``."""
 
     @classmethod

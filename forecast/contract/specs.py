@@ -35,30 +35,11 @@ from forecast.contract.published import DatedForecast, ProtocolSpec, PublishedFi
 from forecast.errors import printable
 
 __all__ = [
-    "ClaimSpec",
-    "CommandSpec",
-    "DatedForecast",
-    "EstimateSpec",
-    "FunctionSpec",
-    "Input",
-    "LawSpec",
-    "MixtureSpec",
-    "ModelSpec",
-    "ProtocolSpec",
-    "PublishedFit",
-    "QuantitySpec",
-    "ReaderSpec",
-    "RelationSpec",
-    "RivalForecast",
-    "ScenarioSpec",
-    "ScoreSpec",
-    "SeriesShape",
-    "ShapeSpec",
-    "Spec",
-    "TableSpec",
-    "TrendSpec",
+    "ClaimSpec", "CommandSpec", "DatedForecast", "EstimateSpec", "FunctionSpec", "Input", "LawSpec",
+    "MixtureSpec", "ModelSpec", "ProtocolSpec", "PublishedFit", "QuantitySpec", "ReaderSpec", "RelationSpec",
+    "RivalForecast", "ScenarioSpec", "ScoreSpec", "SeriesShape", "ShapeSpec", "Spec", "TableSpec", "TrendSpec",
     "UnitSpec",
-]
+]  # fmt: skip
 
 
 RECORD_NAME_PATTERN = re.compile(r"[a-z0-9][a-z0-9-]{0,63}", re.ASCII)
@@ -77,6 +58,8 @@ class Spec(Checked):
         Where it comes from: paper and equation, data set, page. Never empty.
     title : str
         One line for people.
+    kind : str
+        The kind of record, as `forecast.catalogue` takes it; of the class.
 
     Raises
     ------
@@ -345,6 +328,8 @@ class ModelSpec(Spec):
         series whose observations are all positive has 0 by default.
     table : str
         The table that its observations are rows of, if it has any: what is known of it, and where rows may be added.
+    target : str, optional
+        ``module:attribute`` of what makes the model, imported at first use.
     each : str
         What stands behind ``@`` in its name, ``device``: `target` is given the full name and models that one.
     """
@@ -469,7 +454,14 @@ class TrendSpec(ModelSpec):
 
 @dataclass(frozen=True, kw_only=True)
 class EstimateSpec(ModelSpec):
-    """Formula + inputs = estimate. Units are checked: the formula over the inputs' units must give `unit`."""
+    """Formula + inputs = estimate. Units are checked: the formula over the inputs' units must give `unit`.
+
+    Parameters
+    ----------
+    expression : str
+        The formula.
+    inputs : tuple of Input
+    """
 
     expression: str = text_field()
     inputs: tuple[Input, ...] = record_tuple_field(Input)
@@ -644,11 +636,13 @@ class ClaimSpec(Spec):
         A remark: a typo, mixed precisions.
     forecast : DatedForecast, optional
         What was foretold and what happened, instead of a figure and a formula.
+    DECLARED : tuple of str
+        What `declared` may be; of the class.
     """
 
     kind: ClassVar[str] = "claim"
     DECLARED: ClassVar[tuple[str, ...]] = ("not derivable", "constant", "scenario", "ours")
-    HEDGES: ClassVar[tuple[str, ...]] = ("about", "almost", "approximately", "around", "nearly", "roughly")
+    _HEDGES: ClassVar[tuple[str, ...]] = ("about", "almost", "approximately", "around", "nearly", "roughly")
 
     group: str = text_field()
     also: tuple[str, ...] = text_tuple_field("groups")
@@ -702,8 +696,8 @@ class ClaimSpec(Spec):
 
     def _check_hedge(self) -> None:
         said = printable(self.hedge, 60)
-        if self.hedge not in self.HEDGES:
-            self._refuse("hedge", f"expected one of {', '.join(self.HEDGES)}, got '{said}'")
+        if self.hedge not in self._HEDGES:
+            self._refuse("hedge", f"expected one of {', '.join(self._HEDGES)}, got '{said}'")
         if not re.search(rf"\b{self.hedge}\b", self.statement, re.IGNORECASE):
             self._refuse("hedge", f"'{said}' does not stand in the statement: only what the source hedges is hedged")
         if self.unit == "date":

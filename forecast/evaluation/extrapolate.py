@@ -64,6 +64,12 @@ class Extrapolation(HtmlText):
         Dates at which `reach=` is met: quantiles in decimal years, ``never``, ``already``; else empty.
     warnings : tuple of str
         What a reader of any number from this must know.
+    names : tuple of str
+        Of x and y.
+    threshold : float or None
+        `reach=`, the y that is to be met.
+    dates, rises : bool
+        Whether x are dates, and whether y goes up.
     read : str
         What was read of a file, in one sentence.
     """

@@ -31,23 +31,10 @@ if TYPE_CHECKING:
     from forecast.models import Model
 
 __all__ = [
-    "DEFAULT_SCORES",
-    "REFERENCE_SHAPES",
-    "Drift",
-    "Origin",
-    "backtest",
-    "benchmark_models",
-    "choose_origins",
-    "choose_targets",
-    "fit_failures",
-    "frozen",
-    "of_column",
-    "of_name",
-    "score_origins",
-    "score_rows",
-    "series_of",
-    "tally",
-]
+    "DEFAULT_SCORES", "REFERENCE_SHAPES", "Drift", "Origin", "backtest", "benchmark_models", "choose_origins",
+    "choose_targets", "fit_failures", "frozen", "of_column", "of_name", "score_origins", "score_rows",
+    "series_of", "tally",
+]  # fmt: skip
 
 # --- Origins and what must be beaten ----------------------------------------------------------------------------------
 # The origins of a backtest, the targets of each, and the two benchmarks that any forecast must beat.
@@ -225,8 +212,8 @@ def of_name(name: str, shapes: Iterable[str] = ()) -> tuple[dict[str, Model], di
 def of_column(
     data: Any,
     *,
-    x: str = "",
-    y: str = "",
+    x: str | None = None,
+    y: str | None = None,
     name: str = "",
     shapes: Iterable[str] = (),
     frontier: bool = False,
@@ -242,7 +229,7 @@ def of_column(
         data, y = split_file_column(data)
     rows = to_columns(data, where="backtest")
     if not y:
-        raise UsageError(f"backtest: expected y=, the column that is forecast: {', '.join(rows)}")
+        raise UsageError(f"{rows.label}: expected a column of values, as y (--y) or FILE:COLUMN: {', '.join(rows)}")
     x, y = unquoted(x or find_date_column(rows, rows.label), rows), unquoted(y, rows)
     rows = rows.complete([x, y])
     series = {x: rows.years(x) if rows.from_file else rows.column(x), y: rows.numeric(y)}
@@ -279,8 +266,8 @@ def series_of(scenario: str) -> list[str]:
 def backtest(
     models: Any,
     *,
-    x: str = "",
-    y: str = "",
+    x: str | None = None,
+    y: str | None = None,
     shapes: Iterable[str] = (),
     name: str = "",
     scores: Sequence[str] = DEFAULT_SCORES,
@@ -307,7 +294,7 @@ def backtest(
         value and with a random walk with drift; a column of a file, ``"costs.csv:cost"``, or anything that
         `forecast.read` reads, with `y`; or models of one series by name, the first of which that can be fitted says
         what happened.
-    x, y : str
+    x, y : str, optional
         Of data: the columns of dates, by default the only one, and of values.
     shapes : iterable of str
         Of a series or data: only these shapes, beside what they must beat.

@@ -39,6 +39,8 @@ class Fit(AnyFit):
     Attributes
     ----------
     law : forecast.Law
+    solutions : forecast.fit.solutions.Solutions or None
+        What the solver found; None of published parameters.
     level : float
         Of intervals that name none.
     published : forecast.PublishedFit or None
@@ -165,7 +167,7 @@ class Fit(AnyFit):
         1.97
         """
         among = next((each for each in variables.values() if isinstance(each, Operators)), None)
-        return self.law.value(self.values, **variables) if among is None else among.under(self, variables)
+        return self.law.value(self.values, **variables) if among is None else among._under(self, variables)
 
     @functools.cached_property
     def _stderr(self) -> dict[str, float]:

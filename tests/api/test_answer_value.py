@@ -1,6 +1,7 @@
 """An answer is a value: scalars of what its sentence says, plain data, a file that is the answer again."""
 
 import asyncio
+import inspect
 import json
 import math
 import re
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 import forecast
+from forecast.api import options
 from forecast.errors import PluginError, ResultError, ScenarioError, UnknownNameError, UsageError
 from toolkit import assert_bitwise, command
 
@@ -254,3 +256,30 @@ def test_a_file_from_a_stranger_reaches_nothing_outside_its_folder(tmp_path):
         assert loaded.median > 2020  # what the file holds is read
         with pytest.raises(ScenarioError, match=r"leaves the scenario's folder|outside"):
             loaded.with_(x=3)
+
+
+def test_the_options_of_a_run_are_those_of_project():
+    of_project = inspect.signature(forecast.project).parameters
+    named = {**options.ScenarioAskOptions.__annotations__, "what_if": None}
+    assert set(named) <= set(of_project)
+    not_asked = {"scenario", "paths", "ends", "checkpoint", "resume", "cache"}  # of files and screens
+    assert set(of_project) - set(named) == not_asked
+
+
+def test_a_value_at_a_date_needs_no_other_date():
+    x = forecast.uncertain(p05=1, p95=4, name="x")
+    short = forecast.ask(value=2 * x, dates=[2026], draws=200)
+    assert short.median == forecast.ask(value=2 * x, dates=[2026], start=2025, until=2030, draws=200).median
+    assert forecast.value("1.5 EFLOP/s").record == forecast.value(1.5, "EFLOP/s").record
+
+
+def test_a_trend_of_several_shapes_pools_them():
+    data = {"year": np.arange(2000.0, 2020), "size": np.exp(0.3 * np.arange(20) + 0.1 * np.sin(np.arange(20.0)))}
+    shapes = ["trends/exponential", "trends/random-walk"]
+
+    def reached(shape):
+        size = forecast.trend(data, shape=shape, x="year", y="size", name="size")
+        return (size >= 5000).when(until=2045, draws=4000)
+
+    both, *alone = map(reached, (shapes, *shapes))
+    assert both.probability(2028) == pytest.approx(np.mean([each.probability(2028) for each in alone]), abs=0.03)

@@ -1,9 +1,11 @@
-"""The page of five research tasks: both ways run, agree, and ours is no longer than it says."""
+"""The pages of research tasks: both ways run, agree, and ours is no longer than it says."""
 
 import re
 from pathlib import Path
 
 import pytest
+
+from benchmarks.research_tasks import PAGE as PAGE_OF_ELEVEN, n_characters, pairs
 
 PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "five-research-tasks.md").read_text(encoding="utf-8")
 CELLS = re.findall(r"```\{code-cell\} ipython3\n(.*?)```", PAGE, re.S)
@@ -41,3 +43,23 @@ def test_both_ways_agree(done):
     assert done["bolder"] == pytest.approx(done["bolder_by_hand"], abs=0.3)
     assert done["given"] == pytest.approx(done["given_by_hand"], abs=0.3)
     assert abs(done["reached"] - done["reached_by_hand"]) < 1
+
+
+ELEVEN = PAGE_OF_ELEVEN.read_text(encoding="utf-8")
+
+
+def test_eleven_tasks_take_two_thirds_of_the_characters():
+    _, found = pairs(ELEVEN)
+    assert len(found) == 11
+    assert sum(n_characters(ours) for *_, ours, _ in found) <= 0.65 * sum(n_characters(t) for *_, t in found)
+
+
+@pytest.mark.slow
+def test_eleven_tasks_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    data, found = pairs(ELEVEN)
+    exec(data, space := {})
+    for *_, ours, _ in found:
+        exec(compile(ours, "eleven-tasks.md", "exec"), space)
+    assert space["again"] == space["median"]
+    assert (tmp_path / "figure.svg").stat().st_size > 1000

@@ -114,3 +114,25 @@ def test_what_is_needed_of_a_scenarios_inputs():
     assert (swapped.run["projection"]["machine"] != answer.run["projection"]["machine"]).any()
     with pytest.raises(UsageError, match="does not depend on it"):
         answer.needed("brain/dettmers-2015.nothing", by=2060)
+
+
+def test_a_sentence_says_what_was_put_into_the_scenario_as_it_says_a_setting():
+    parity = forecast.scenario("brain-parity")
+    model = "hardware/linpack@random-walk"
+    said = [
+        parity.with_(brain=1e16, trend="changepoint").ask(**SMALL).sentence,
+        parity.with_(trend="changepoint").with_(machine=model, brain=1e16).ask(**SMALL).sentence,
+        parity.ask(**SMALL).with_(machine=model).sentence,
+    ]
+    assert "with brain = 10 PFLOP/s, trend: changepoint" in said[0]
+    assert all(f"the fastest supercomputer = {model}" in each for each in said[1:])
+    assert "brain = 10 PFLOP/s" in said[1]
+    assert "; with" not in parity.ask(**SMALL).sentence
+
+
+def test_rows_of_a_table_by_a_choice_are_narrowed_with_it():
+    guide = forecast.scenario("gpu-guide")
+    two = guide.with_(use=["training-16bit", "fine-tuning"])
+    assert [*two.stated["quantities"]["peak"]["where"]["precision"]] == ["training-16bit", "fine-tuning"]
+    one = two.with_(use="fine-tuning").ask(draws=64)
+    assert one.sentence == guide.ask(draws=64, with_={"use": "fine-tuning"}).sentence

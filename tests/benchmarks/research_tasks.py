@@ -72,8 +72,10 @@ def main() -> None:
         told = "- | -" if None in cpu else f"{cpu[0]:.2f} : {cpu[1]:.2f} | {cpu[0] / cpu[1]:.2f}"
         print(f"| {title} | {tool} | {sizes[0]} : {sizes[1]} | {sizes[0] / sizes[1]:.2f} | {told} |")
         sums = [a + (b or 0.0) for a, b in zip(sums, (*sizes, *cpu), strict=True)]
-    print(f"| all | | {sums[0]:.0f} : {sums[1]:.0f} | {sums[0] / sums[1]:.2f} | {sums[2]:.2f} : {sums[3]:.2f} | ", end="")
-    print(f"{sums[2] / sums[3]:.2f} |" if sums[3] else "- |")
+    print(
+        f"| all | | {sums[0]:.0f} : {sums[1]:.0f} | {sums[0] / sums[1]:.2f} | {sums[2]:.2f} : {sums[3]:.2f} |", end=""
+    )
+    print(f" {sums[2] / sums[3]:.2f} |" if sums[3] else " - |")
 
 
 if __name__ == "__main__":

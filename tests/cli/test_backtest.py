@@ -1,8 +1,13 @@
 """``forecast backtest``: series, scenarios and files, as one screen and as JSON."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+import forecast
+from forecast.errors import UsageError
+from forecast.evaluation.rolling_origin import score_rows
 from forecast.tables import csv_format
 from toolkit import command, every
 
@@ -140,7 +145,7 @@ def test_refusals_of_laws(capsys, runs):
 def test_refusals(capsys, data):
     with every() as case:
         with case("no columns"):
-            assert "a file needs --y, its values, or FILE:COLUMN" in run(capsys, data).refusal
+            assert "expected a column of values, as y (--y) or FILE:COLUMN" in run(capsys, data).refusal
         with case("columns of no file"):
             said = run(capsys, "hardware/linpack", "--x", "year").refusal
             assert "--x: only of a file: 'hardware/linpack' says its own" in said
@@ -158,3 +163,19 @@ def test_refusals(capsys, data):
             assert "did you mean 'crps'" in run(capsys, data, *FILE, *FEW, "--score", "crsp").refusal
         with case("nothing long enough"):
             assert "too short to be cut" in run(capsys, data, *FILE, "--where", "tech is c").refusal
+
+
+def test_a_column_of_a_file_is_tested_from_python_too(capsys, data):
+    shapes = ["trends/exponential"]
+    words = ("--where", "tech is a", "--shape", "exponential", "--json")
+    rows = run(capsys, f"{data}:cost", *words).json["result"]["models"]
+    assert rows == run(capsys, data, *FILE, *words).json["result"]["models"]
+    part = forecast.read(data).where("tech", "a", "test")
+    found = forecast.backtest(part, y="cost", shapes=shapes)
+    told = {row["model"]: row["weighted-interval"] for row in rows}
+    assert {row["model"]: row["weighted-interval"] for row in score_rows([found])} == told
+    csv_format.write_csv(Path("a.csv"), {name: part[name] for name in ("year", "cost")})
+    same = forecast.backtest("a.csv:cost", shapes=shapes)
+    np.testing.assert_array_equal(same["forecast"], found["forecast"])
+    with pytest.raises(UsageError, match="expected a column of values, as y"):
+        forecast.backtest(part)

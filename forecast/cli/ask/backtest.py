@@ -249,19 +249,13 @@ def _of_file(
     """Return the series of a file, and its hash."""
     from forecast.cli.fit.fit_arguments import data_of, write_outputs
     from forecast.evaluation import rolling_origin
-    from forecast.scenarios.question_text import find_date_column
     from forecast.tables.column_names import unquoted
 
     columns, source = data_of(path, "backtest", reading)
     rows, _ = write_outputs(columns, options["where"])
-    y, x = options["y"], options["x"] or find_date_column(rows, Path(path).name)
-    if y is None:
-        raise UsageError(
-            f"{printable(Path(path).name, 60)}: a file needs --y, its values, or FILE:COLUMN; for laws, --along and --y"
-        )
-    rows = rows.complete([unquoted(name, rows) for name in (x, y)])
+    rows = rows.complete([unquoted(options[key], rows) for key in ("x", "y") if options[key]])
     parts = _rows_by_group(rows, options["by"], Path(path).stem)
-    kept = {"x": x, **{key: options[key] for key in ("y", "shapes", "frontier", "records")}}
+    kept = {key: options[key] for key in ("x", "y", "shapes", "frontier", "records")}
     tests = [_with_shapes(name, *rolling_origin.of_column(part, name=name, **kept), years) for name, part in parts]
     return tests, source, rows.notes.line()
 

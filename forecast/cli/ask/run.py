@@ -29,17 +29,9 @@ if TYPE_CHECKING:
     from forecast.scenarios.scenario import Scenario
 
 __all__ = [
-    "RUN_OPTIONS",
-    "draw_options",
-    "merge_settings",
-    "own_rows_option",
-    "parse_data_option",
-    "parse_key_values",
-    "project_and_write",
-    "run",
-    "scenario_options",
-    "sweep",
-]
+    "RUN_OPTIONS", "draw_options", "merge_settings", "own_rows_option", "parse_data_option", "parse_key_values",
+    "project_and_write", "run", "scenario_options", "sweep",
+]  # fmt: skip
 
 own_rows_option = click.option(
     "--data", "rows", multiple=True, metavar="[TABLE=]FILE.csv",
