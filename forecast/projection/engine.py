@@ -377,16 +377,17 @@ def _horizon(
     scenario = graph.scenario
     width = step_of(scenario.step if step is None else step)
     last = scenario.until if until is None else until
-    asked = [year for each in scenario.figures.values() for year in decimal_year(each.dates).tolist()]
-    if last is None and asked:
-        last = max(asked)
+    question_years = [year for each in scenario.figures.values() for year in decimal_year(each.dates).tolist()]
+    if last is None and question_years:
+        last = max(question_years)
     if last is None:
         raise ScenarioError(f"{scenario.where}: until: is missing: the last year of the projection")
     first = scenario.start if start is None else start
     if first is None:
         first = _after_observations(graph, fits, width)
-        if first is None and asked:  # nothing was observed
-            first, last = min(asked), max(last, min(asked) + 1)
+        if first is None and question_years:  # nothing was observed
+            first = min(question_years)
+            last = max(last, first + 1)
     elif start is None and as_of is not None and as_of < first and _reads_data(graph, fits):
         first = float(int(as_of)) if width == "month" else as_of
         steps = 1.0 if width in ("year", "month") else float(Fraction(width))
