@@ -385,7 +385,7 @@ def _horizon(
     first = scenario.start if start is None else start
     if first is None:
         first = _after_observations(graph, fits, width)
-        if first is None and question_years:  # nothing was observed
+        if first is None and question_years and not fits.refusals():  # nothing was observed
             first = min(question_years)
             last = max(last, first + 1)
     elif start is None and as_of is not None and as_of < first and _reads_data(graph, fits):
