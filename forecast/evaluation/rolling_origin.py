@@ -351,7 +351,7 @@ def backtest(
     check_workers(workers, "backtest")
     if not (isinstance(models, Mapping) and all(isinstance(each, (Model, Operators)) for each in models.values())):
         is_column = y or not isinstance(models, str) or split_file_column(models)[1]
-        name = name or (models if isinstance(models, str) else y)
+        name = name or (models if isinstance(models, str) else y or "")
         models, _ = of_column(models, x=x, y=y, shapes=shapes) if is_column else of_name(models, shapes)
     models = {label: as_model(each) for label, each in models.items()}
     time, value, unit = _observed_today(models, seed)
