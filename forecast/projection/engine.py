@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.budgets import check_memory, give_back, memory
-from forecast.base.dates import check_has_come, parse_year
+from forecast.base.dates import check_has_come, decimal_year, parse_year
 from forecast.base.number_checks import is_integer
 from forecast.base.sobol import REPLICATES
 from forecast.base.streams import DRAWS_PER_BLOCK, check_seed
