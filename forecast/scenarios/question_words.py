@@ -8,10 +8,12 @@ year says when. What does not stand out is not read.
 from __future__ import annotations
 
 import contextlib
+import datetime
+import difflib
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from forecast.contract.registry import get_registry
@@ -20,13 +22,29 @@ from forecast.errors import ForecastError
 
 __all__ = ["Reading", "readings"]
 
-#: How much of the rarity of a question's words a quantity must share to be meant, how near to it one of the quantity's
-#: names must be, and how far the next must lie behind.
-CLEAR_COVER, CLEAR_SHARE, CLEAR_LEAD = 0.7, 0.45, 1.15
+#: How much a quantity must share of the rarity of a question's words to be meant; and how much of it one of its names
+#: must have, and how far the next must lie behind, without a level in its unit and with one, which is evidence too.
+CLEAR_SHARE, NAME_CLEAR, LEVEL_CLEAR = 0.45, (0.7, 1.15), (0.4, 1.8)
 #: What shares less is about something else.
 LEAST_SHARE = 0.1
 _WORD_PATTERN = re.compile(r"[a-z0-9]+(?:/[a-z]+)?")
-_YEAR_PATTERN = re.compile(r"\b(?:(?P<end>end of )|(?:in|by|until|of|before|at) )?(?P<year>20[2-9]\d)\b")
+_YEAR_PATTERN = re.compile(
+    r"\b(?:(?:in|by|until|of|before|at|the) )*(?:(?P<part>end of|late|mid|middle of)[ -])?(?P<year>20[2-9]\d)\b"
+    r"|\b(?:in|within) (?:the next )?(?P<years>\w+) years?\b(?: from now| time)?"
+    r"|\b(?P<years_from>\w+) years? from (?:now|today)\b|\b(?P<next>next year)\b"
+)
+#: The day that a part of a year means.
+_PARTS = {"end of": "-12-31", "late": "-12-31", "mid": "-06-30", "middle of": "-06-30"}
+_NUMBERS = {"a": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "ten": 10}
+_WHEN_PATTERN = re.compile(r"\b(?:when|how soon|(?:what|which) year|how long until)\b")
+#: What asks for a level from above.
+_FALL_PATTERN = re.compile(r"\b(?:less than|below|under|cheaper than|falls? to|drops? to|down to|at most)\b")
+_PER_TIME = {"hour": "hour", "hr": "hour", "h": "hour", "year": "year", "yr": "year", "annum": "year"}
+#: Formats of numbers, as quantities and people call them.
+_FORMAT_PATTERN = re.compile(
+    r"\b(?:(?P<bits>4|8|16|32)[ -]?bits?|bf(?P<brain>16)|int(?P<whole>4|8)|(?P<single>single) precision"
+    r"|(?P<half>half) precision)\b"
+)
 _MULTIPLES = {
     "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "k": 1e3, "m": 1e6, "b": 1e9, "t": 1e12
 }  # fmt: skip
@@ -34,7 +52,7 @@ _UNIT_WORDS = {
     "dollar": "USD", "usd": "USD", "$": "USD", "watt": "W", "kilowatt": "kW", "megawatt": "MW", "gigawatt": "GW",
     "kw": "kW", "mw": "MW", "gw": "GW", "hour": "hour", "day": "day", "month": "month", "year": "year",
     "token": "token", "parameter": "param", "param": "param", "bit": "bit", "mb": "MB", "gb": "GB", "tb": "TB",
-    "nanometre": "nm", "nm": "nm", "flop": "FLOP",
+    "nanometre": "nm", "nm": "nm", "flop": "FLOP", "gb/s": "GB/s", "tb/s": "TB/s", "pb/s": "PB/s", "%": "%",
     **{
         f"{word}flop{end}": f"{sign}FLOP/s"
         for word, sign in (("giga", "G"), ("tera", "T"), ("peta", "P"), ("exa", "E"), ("zetta", "Z"))
@@ -48,14 +66,17 @@ _STRETCH = r"(hour|day|week|month|year)"
 _WORK_PATTERN = re.compile(
     rf"\b(?:an?|one) {_STRETCH}(?:'s)? of (?:human )?work\b|\b{_STRETCH}[- ]long\b"
     rf"|\bworks? (?:alone )?(?:for )?(?:an?|one) (?:whole )?{_STRETCH}\b"
-    rf"|\b(?:takes?|needs?) (?:an? )?(?:humans?|people|persons?|experts?) (?:an?|one) {_STRETCH}\b"
+    rf"|\b(?:takes?|needs?) (?:an? )?(?:humans?|people|persons?|experts?) (?:an?|one) (?:full )?(?:work(?:ing)? )?"
+    rf"{_STRETCH}\b"
 )
 #: A word that a device may be called by: letters and digits, or four digits.
-_DEVICE_PATTERN = re.compile(r"\b(?=\w*\d)(?:[a-z]+\d\w*|\d{4,}\w*)")
+_DEVICE_PATTERN = re.compile(r"\b(?!fp\d)(?:[a-z]+\d\w*?|\d{4,}\w*?)(?=s?\b)")
 _AMOUNT_PATTERN = re.compile(
     r"(?<![\w.])(?P<dollar>\$\s*)?(?P<number>\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?)\s*"
-    r"(?P<multiple>thousand|million|billion|trillion|[kmbt](?![a-z]))?\s*(?P<unit>[a-z$]+(?:/[a-z]+)?)?"
+    r"(?P<multiple>thousand|million|billion|trillion|[kmbt](?![a-z/]))?\s*(?P<unit>[a-z$]+(?:/[a-z]+)?|%)?"
+    r"(?:\s*(?:per|an?|/)\s*(?P<per>hour|hr|h|year|yr|annum)\b)?"
     r"|\b(?:an?|one) (?P<one>dollar|watt|petaflop|exaflop|teraflop|token)\b"
+    r"|\bone (?P<large>thousand|million|billion|trillion) (?P<of>dollars)\b(?: (?:an?|per) (?P<each>year|hour)\b)?"
 )
 _STOP_WORDS = frozenset(
     re.findall(
@@ -63,7 +84,8 @@ _STOP_WORDS = frozenset(
         "a about all an and any are at be been become before big billion by can chance did do does end exceed for "
         "from get give gives go good had has have hit how i if in is it it's its large likely long many most much need "
         "of on one or our pass probability reach should so still than that the their then there they this to up us use "
-        "used was we what when where which who why will with would until year million thousand trillion s",
+        "used was we what when where which who why will with would until year million thousand trillion s below "
+        "cheaper drop fall less under",
     )
 )
 #: Words that mean the same in questions about machines and what they cost; the first stands for all of its line.
@@ -134,23 +156,25 @@ def readings(question: str, most: int = 5) -> list[Reading]:
     >>> readings("how tall is the Eiffel tower")
     []
     """
-    text = question.casefold().replace("’", "'")
+    text = _FORMAT_PATTERN.sub(_format, question.casefold().replace("’", "'").replace("half of the time", "50 %"))
     at, rest = _date(text)
-    dated = re.search(r"\bwhen\b|\bhow soon\b", text) is not None
+    dated, falls = _WHEN_PATTERN.search(text) is not None, _FALL_PATTERN.search(text) is not None
     found: list[tuple[Reading, _Match]] = []
     for match in _ranked(rest, dated=dated):
         spec = match.spec
-        amounts, _ = _amounts(match.rest)
+        amounts = match.amounts
         if isinstance(spec, ScenarioSpec):
             found.append((Reading(text=spec.name, setting=_setting(spec, amounts), command="run"), match))
         elif not spec.forecast:
             found.append((Reading(text=spec.name, command="quantities show"), match))
-        elif (formula := _formula(spec, amounts, dated=dated, chance=_is_chance(text))) is not None:
+        elif (formula := _formula(spec, amounts, dated=dated, chance=_is_chance(text), falls=falls)) is not None:
             found.append((Reading(text=formula, at=at, setting=match.setting), match))
     if found and found[0][0].command == "ask":  # of a scenario the line is proposed
         first, match = found[0]
         ahead = match.share / found[1][1].share if len(found) > 1 else math.inf
-        clear = match.share >= CLEAR_SHARE and match.cover >= CLEAR_COVER and ahead >= CLEAR_LEAD
+        rules = (NAME_CLEAR, LEVEL_CLEAR) if match.amounts else (NAME_CLEAR,)
+        clear = match.share >= CLEAR_SHARE and any(match.cover >= c and ahead >= lead for c, lead in rules)
+        clear = clear and not match.astray and (not match.amounts or " " in first.text)  # every number has a place
         found[0] = (replace(first, clear=clear), match)
     return [*_plans(rest, at), *(reading for reading, _ in found)][:most]
 
@@ -170,14 +194,16 @@ class _Match:
     """How a quantity or a scenario goes with a question.
 
     Of the rarity of the question's words `share` counts what words of one of its names are not in the question,
-    `cover` does not. `rest` is the question without the device that it names, and `setting` that device.
+    `cover` does not. `amounts` are its numbers with their units, and `setting` is the device that it names. Words with
+    a number in them that none of the names has are `astray`.
     """
 
     spec: QuantitySpec | ScenarioSpec
     share: float
     cover: float
-    rest: str
+    amounts: list[tuple[str, str]]
     setting: str
+    astray: bool
 
 
 def _device(spec: QuantitySpec | ScenarioSpec, text: str) -> tuple[str, str]:
@@ -194,7 +220,7 @@ def _device(spec: QuantitySpec | ScenarioSpec, text: str) -> tuple[str, str]:
         if fitting:
             said = set(_WORD_PATTERN.findall(text))
             own = max(fitting, key=lambda v: (len(parts[v] & said), -len(parts[v] - said), v == default))
-            rest = re.sub(rf"\b(?:{'|'.join(map(re.escape, sorted(parts[own])))})\b", " ", text)
+            rest = re.sub(rf"\b(?:{'|'.join(map(re.escape, sorted(parts[own])))})s?\b", " ", text)
             return rest, "" if own == default else f"{key}={own}"
     return text, ""
 
@@ -217,8 +243,20 @@ def _date(text: str) -> tuple[str, str]:
     found = _YEAR_PATTERN.search(text)
     if found is None:
         return "", text
-    year = found["year"]
-    return (f"{year}-12-31" if found["end"] else year), text[: found.start()] + " " + text[found.end() :]
+    rest = text[: found.start()] + " " + text[found.end() :]
+    if found["year"]:
+        return found["year"] + _PARTS.get(found["part"], ""), rest
+    told = "1" if found["next"] else found["years"] or found["years_from"]
+    years = int(told) if told.isdecimal() and len(told) < 3 else _NUMBERS.get(told)
+    if years is None:
+        return "", text
+    today = datetime.date.today()
+    return str(today.year + years) if found["next"] else f"{today.year + years}-{today.month:02}", rest
+
+
+def _format(found: re.Match[str]) -> str:
+    bits = found["bits"] or found["brain"] or found["whole"] or ("32" if found["single"] else "16")
+    return f"fp{bits}"
 
 
 def _amounts(text: str) -> tuple[list[tuple[str, str]], list[str]]:
@@ -230,11 +268,15 @@ def _amounts(text: str) -> tuple[list[tuple[str, str]], list[str]]:
         return " work "
 
     def of_number(found: re.Match[str]) -> str:
-        word = found["one"] or found["unit"] or ""
+        word = found["one"] or found["unit"] or found["of"] or ""
         unit = "USD" if found["dollar"] else _UNIT_WORDS.get(word) or _UNIT_WORDS.get(word.removesuffix("s"), "")
         if found["one"] and not unit:
             return found[0]
-        amounts.append((_as_typed((found["number"] or "1").replace(",", ""), found["multiple"] or ""), unit))
+        multiple, per = found["multiple"] or found["large"] or "", found["per"] or found["each"]
+        amounts.append((
+            _as_typed((found["number"] or "1").replace(",", ""), multiple),
+            f"{unit}/{_PER_TIME[per]}" if unit and per else unit,
+        ))  # fmt: skip
         return " " if unit else f" {word} "
 
     text = _WORK_PATTERN.sub(of_work, text)
@@ -255,7 +297,8 @@ def _as_typed(number: str, multiple: str) -> str:
 
 
 def _words(text: str) -> list[str]:
-    words = (w for w in _WORD_PATTERN.findall(text.casefold().replace("-", " ")) if w not in _STOP_WORDS)
+    plain = re.sub(r"(\d+) ?(?:%|percent\b|per cent\b)", r"\1pct", _FORMAT_PATTERN.sub(_format, text.casefold()))
+    words = (w for w in _WORD_PATTERN.findall(plain.replace("-", " ")) if w not in _STOP_WORDS)
     return [_SAME.get(word, _SAME.get(stem := _stem(word), stem)) for word in words]
 
 
@@ -285,6 +328,10 @@ def _ranked(text: str, *, dated: bool) -> list[_Match]:
     for spec in specs:
         rest, setting = _device(spec, text)
         amounts, words = _amounts(rest)
+        if not (isinstance(spec, QuantitySpec) and spec.scale == "share"):  # a share of tasks, say: no level of it
+            words += [f"{number}pct" for number, unit in amounts if unit == "%"]
+            amounts = [each for each in amounts if each[1] != "%"]
+        words = [_spelt(word, counts) for word in words]
         rarity = {word: math.log((1 + len(phrases)) / (0.5 + counts[word])) for word in {*words, *counts}}
         whole = sum(rarity[word] for word in set(words))
         share = cover = 0.0
@@ -294,16 +341,28 @@ def _ranked(text: str, *, dated: bool) -> list[_Match]:
             if whole and size:
                 share = max(share, shared / whole * (0.5 + 0.5 * shared / size))
                 cover = max(cover, shared / whole)
+        if not share:
+            continue
         level_units = [unit for _, unit in amounts]
+        known = set().union(*phrases[spec.name])
+        astray = any(any(map(str.isdigit, word)) and word not in known for word in words)
+        share *= 0.6 if astray else 1.0
         if isinstance(spec, QuantitySpec):
             hinted = [unit for word in words if (unit := _UNIT_WORDS.get(word))]
-            share *= 1.2 if any(_same(unit, spec.unit) for unit in hinted) else 1.0
-            share *= _fit_of_units(spec, level_units, dated=dated) if share else 1.0
-        elif level_units and share:
+            share *= 1.5 if any(_same(unit, spec.unit) for unit in hinted) else 1.0
+            share *= _fit_of_units(spec, level_units, dated=dated)
+        elif level_units:
             share *= 1.5 if not dated and _setting(spec, [("1", unit) for unit in level_units]) else 0.5
         if share >= LEAST_SHARE:
-            found.append(_Match(spec, share, cover, rest, setting))
+            found.append(_Match(spec, share, cover, amounts, setting, astray))
     return sorted(found, key=lambda match: -match.share)
+
+
+def _spelt(word: str, known: Mapping[str, int]) -> str:
+    """Return a word as some name has it, where it is one but for a letter or two."""
+    if len(word) < 7 or word in known:
+        return word
+    return next(iter(difflib.get_close_matches(word, known, 1, 0.87)), word)
 
 
 def _phrases(spec: QuantitySpec | ScenarioSpec) -> Iterator[str]:
@@ -320,12 +379,23 @@ def _fit_of_units(spec: QuantitySpec, level_units: Sequence[str], *, dated: bool
 
 
 def _is_level(spec: QuantitySpec, level_units: Sequence[str]) -> bool:
-    return len(level_units) == 1 and _same(level_units[0], spec.unit)
+    return len(level_units) == 1 and bool(_level_unit(spec, level_units[0]))
+
+
+def _level_unit(spec: QuantitySpec, unit: str) -> str:
+    """Return the unit in which a number is a level of a quantity, a bare one's own; empty where it is none.
+
+    Of what flows the time may be left out: dollars of a spending a year.
+    """
+    if _same(unit, spec.unit):
+        return unit or "1"
+    flow = re.search(r"/(?:hour|year)$", spec.unit)
+    return unit + flow[0] if flow and unit and _same(unit + flow[0], spec.unit) else ""
 
 
 def _is_factor(spec: QuantitySpec, level_units: Sequence[str]) -> bool:
     """Tell whether a quantity times the first number is what the second is of, or something else that has a unit."""
-    if not level_units[0] or "/" not in spec.unit:
+    if not level_units[0] or "/" not in spec.unit or _same(level_units[0], "hour"):
         return False
     product = f"({spec.unit})*({level_units[0]})"
     if len(level_units) == 2:
@@ -341,13 +411,17 @@ def _same(one: str, other: str) -> bool:
     return False
 
 
-def _formula(spec: QuantitySpec, amounts: Sequence[tuple[str, str]], *, dated: bool, chance: bool) -> str | None:
+def _formula(
+    spec: QuantitySpec, amounts: Sequence[tuple[str, str]], *, dated: bool, chance: bool, falls: bool
+) -> str | None:
     """Return the question of a quantity with the numbers that stand in words; None where they do not go together."""
     level_units = [unit for _, unit in amounts]
     levels = [f"{number} {unit}".strip() for number, unit in amounts]
     if len(amounts) == 1 and (_is_level(spec, level_units) or (dated and not level_units[0])):
-        level = levels[0] if level_units[0] else f"{levels[0]} {spec.unit}".strip()  # a bare number is in its unit
-        return f"{spec.name} {'<=' if spec.unit == 'nm' else '>='} {level}" if dated or chance else spec.name
+        # a bare number is in the quantity's unit
+        level = f"{amounts[0][0]} {_level_unit(spec, level_units[0]) if level_units[0] else spec.unit}".strip()
+        op = "<=" if falls or spec.unit == "nm" else ">="
+        return f"{spec.name} {op} {level}" if dated or chance else spec.name
     if amounts and _is_factor(spec, level_units):
         if len(amounts) == 2:
             return f"{spec.name} * {levels[0]} >= {levels[1]}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+
 import pytest
 
 import forecast
@@ -39,6 +41,15 @@ from tests.toolkit import command
         ("when does the best model reach 170 points", 'ask "capability-index >= 170"'),
         ("how much memory will a GPU have in 2030", "quantities show device-memory"),
         ("what can I train for 5 million dollars", 'plan --budget "5e6 USD"'),
+        ("When will accelerators have 20 TB/s of memory bandwidth?", 'ask "device-bandwidth >= 20 TB/s"'),
+        ("when will H100s rent for less than $1 per hour", 'ask "device-rent <= 1 USD/hour"'),
+        ("When will METR's 50% time horizon exceed 100 hours?", 'ask "horizon-50 >= 100 hour"'),
+        ("how long a task will AIs be able to do with 80% reliability in 2028", "ask horizon-80 --at 2028"),
+        ("When will Big Tech capex pass one trillion dollars a year?", 'ask "capex >= 1e12 USD/year"'),
+        ("How many paramaters will the largest model have in 2030?", "ask run-model-size --at 2030"),
+        ("energy efficiency of the best accelerators at 16 bit in 2028", "ask device-rate-per-watt-fp16 --at 2028"),
+        ("how big will training runs be by mid-2028", "ask largest-run --at 2028-06-30"),
+        ("when will 50% of adults use AI", 'ask "generative-ai-users >= 50 %"'),
     ],
 )
 def test_the_first_line_is_what_is_meant(question, line):
@@ -58,6 +69,8 @@ def test_the_first_line_is_what_is_meant(question, line):
         "how much will Bitcoin cost in 2030",
         "when will AGI come",
         "how much energy does ChatGPT use",
+        "time horizon at 99% in 2028",  # of which nobody has a record
+        "4-bit peak per watt in 2028",
     ],
 )
 def test_a_question_about_something_else_is_not_answered(question):
@@ -124,3 +137,9 @@ def test_of_which_one_a_quantity_is_asked_is_set(capsys):
 
 def test_what_shares_one_word_is_not_proposed(capsys):
     assert "nothing is about them" in command("ask")(capsys, "how big will the economy be in 2030").out
+
+
+def test_a_date_that_is_told_from_today_is_read():
+    today = datetime.date.today()
+    assert readings("largest training run in 5 years")[0].line.endswith(f"--at {today.year + 5}-{today.month:02}")
+    assert readings("price of an RTX 4090 next year")[0].line == f"forecast ask device-price --at {today.year + 1}"

@@ -63,7 +63,7 @@ def ask(
     forecast ask "largest-run >= 1e29 FLOP" --model exponential
     forecast ask "run-price-performance * 1M USD >= 2.1e25 FLOP"
     forecast ask model-capability.power --at 2030
-    forecast ask when does a supercomputer match the brain
+    forecast ask what will tokens cost in 2028
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast.cli.fit.fit_arguments import parse_conditions
     from forecast.scenarios.question_text import (
