@@ -420,6 +420,7 @@ def _formula(
     if len(amounts) == 1 and (_is_level(spec, level_units) or (dated and not level_units[0])):
         # a bare number is in the quantity's unit
         level = f"{amounts[0][0]} {_level_unit(spec, level_units[0]) if level_units[0] else spec.unit}".strip()
+        level = f"{float(amounts[0][0]) / 100:g}" if level_units[0] == "%" else level
         op = "<=" if falls or spec.unit == "nm" else ">="
         return f"{spec.name} {op} {level}" if dated or chance else spec.name
     if amounts and _is_factor(spec, level_units):

@@ -49,7 +49,7 @@ from tests.toolkit import command
         ("How many paramaters will the largest model have in 2030?", "ask run-model-size --at 2030"),
         ("energy efficiency of the best accelerators at 16 bit in 2028", "ask device-rate-per-watt-fp16 --at 2028"),
         ("how big will training runs be by mid-2028", "ask largest-run --at 2028-06-30"),
-        ("when will 50% of adults use AI", 'ask "generative-ai-users >= 50 %"'),
+        ("when will 50% of adults use AI", 'ask "generative-ai-users >= 0.5"'),
     ],
 )
 def test_the_first_line_is_what_is_meant(question, line):
