@@ -25,7 +25,6 @@ ROOT = Path(__file__).resolve().parents[2]
 SHOWN_ID = "1d7f834d"
 #: What draws takes few of them here.
 DRAWING = (["run"], ["ask"], ["sweep"], ["record"], ["tables", "refresh"], ["published", "compare"])
-#: Words are looked up and not answered, which exits with 2.
 #: Here only one table can be fetched; the help says that this exits with 1, and the others are listed.
 OFFLINE = "forecast tables refresh"
 
