@@ -162,7 +162,10 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
     bare = _bare_text(name[:200])
     within = [each for each in table if bare in each] if len(bare) > 3 else []  # a part of a name is nearer than a typo
     found = [min(within, key=len)] if within else difflib.get_close_matches(bare, table, n=1, cutoff=0.55)
-    return table[found[0]] if found else None
+    ends = [each.rpartition(".")[2] for each in (bare, *found)]  # numbers of one model share its name
+    if not found or (ends[0] != bare and not difflib.get_close_matches(ends[0], ends[1:], cutoff=0.4)):
+        return None
+    return table[found[0]]
 
 
 def _bare_text(name: str) -> str:

@@ -94,7 +94,7 @@ def test_debug_adds_the_traceback_wherever_it_stands(capsys, fake_plugins, words
 def test_a_fault_of_ours_is_one_line_too(capsys, fake_plugins, monkeypatch):
     from forecast.contract import registry
 
-    def fault(self, kind):
+    def fault(self, kind, **_):
         raise ValueError("surprise\nin two lines")
 
     monkeypatch.setattr(registry.Registry, "records", fault)

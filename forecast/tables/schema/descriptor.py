@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -233,13 +232,8 @@ def read_descriptor(path: Path) -> Package:
     Traceback (most recent call last):
     forecast.errors.TableError: datapackage.json: package.primarykey: unknown key; ...
     """
-    return _parse_descriptor(path, read_bytes(path, limit=MAX_DESCRIPTOR_BYTES, error=TableError))
-
-
-@lru_cache(maxsize=256)  # one run asks many times what its tables are
-def _parse_descriptor(path: Path, content: bytes) -> Package:
     label = printable(path.parent.name + "/" + path.name if path.parent.name else path.name)
-    raw = strict_json(content, where=label, error=TableError)
+    raw = strict_json(read_bytes(path, limit=MAX_DESCRIPTOR_BYTES, error=TableError), where=label, error=TableError)
     r = _DescriptorReader(label)
     top = r.read_form(raw, "package", _PACKAGE)
     entries = raw["resources"] if isinstance(raw, dict) and isinstance(raw.get("resources"), list) else []

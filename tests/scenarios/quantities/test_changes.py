@@ -101,7 +101,7 @@ def test_what_is_typed_wrong_is_one_line(text):
         ({"growth": 0.5}, ScenarioError, "expected a factor such as"),
         ({"growth": "1e999*"}, ScenarioError, "expected a factor such as"),
         ({"value": 3}, ScenarioError, "changes[1]: expected growth, or a value, and not both"),
-        ({"since": None}, ScenarioError, "changes[1].since: expected a finite number"),
+        ({"since": None}, ScenarioError, "changes[1].since: expected a date such as 2030"),
         ({"until": 2028}, ScenarioError, "changes[1].until: expected a date after 2028, got 2028"),
         ({"from": 2028}, UnknownNameError, "unknown key 'from'"),
         ({"growth": None, "value": "t - start"}, UnitError, "changes[1].value"),
