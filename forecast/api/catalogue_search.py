@@ -211,7 +211,8 @@ def _search_texts(record: Record) -> tuple[str, str, str]:
     """Return the texts of a record that are searched: its name, its title, and all the rest."""
     spec = record.spec
     rest = [spec.kind, spec.reference, *_other_texts(record)]
-    return record.full_name.casefold(), spec.title.casefold(), "\n".join(filter(None, rest)).casefold()
+    titles = [spec.title, *(spec.synonyms if isinstance(spec, QuantitySpec) else ())]
+    return record.full_name.casefold(), "\n".join(titles).casefold(), "\n".join(filter(None, rest)).casefold()
 
 
 def _other_texts(record: Record) -> Iterator[str]:
@@ -220,7 +221,7 @@ def _other_texts(record: Record) -> Iterator[str]:
         yield from (spec.unit, spec.output, spec.expression or "", *spec.variables, *spec.variables.values())
         yield from (text for fit in spec.published for text in (fit.name, fit.reference))
     elif isinstance(spec, QuantitySpec):
-        yield from (spec.unit, spec.definition, *spec.synonyms)
+        yield from (spec.unit, spec.definition)
     elif isinstance(spec, ModelSpec):
         yield from (spec.unit, spec.quantity, *spec.qualifiers.values())
         if isinstance(spec, (TrendSpec, RelationSpec)):
