@@ -26,7 +26,7 @@ from forecast.base import access
 from forecast.base.dates import parse_year
 from forecast.contract.registry import Record, get_registry
 from forecast.contract.specs import QuantitySpec, RivalForecast, TrendSpec
-from forecast.errors import EmptyDataError, UnknownNameError, UsageError, printable
+from forecast.errors import EmptyDataError, UnknownNameError, UsageError, nearest, printable
 from forecast.formula import SCENARIO_FUNCTIONS, TIME_NAMES, Comparison, Name, Node, parse_expression
 from forecast.formula.reader import RESERVED_NAMES
 
@@ -361,10 +361,15 @@ class _Names:
                 f"ask: '{name}' is a scenario: 'forecast run {name}' answers its questions, and "
                 f"'{name}.QUANTITY' is one of its quantities"
             )
-        models = registry.names("model")
+        from forecast.scenarios.question_words import readings
+
+        names = [*registry.names("quantity"), *registry.names("model")]
         quantity = "".join(name.partition(".")[1:])  # of a scenario whose name is nearly right
-        every = [*models, *(each.partition("/")[2] for each in models), *(f"{each}{quantity}" for each in scenarios)]
-        raise UnknownNameError("name", name, every, where="ask")
+        of_scenarios = (f"{each}{quantity}" for each in scenarios if quantity)
+        every = [*names, *(each.partition("/")[2] for each in names), *of_scenarios]
+        told = next(iter(readings(name.replace("-", " "), most=1)), None) if nearest(name, every) is None else None
+        note = f"its words are nearest to: {told.line}" if told else ""
+        raise UnknownNameError("name", name, every, where="ask", note=note)
 
     def known(self, name: str) -> str | None:
         """Return the name in the formula of what a name of the catalogue stands for, or None."""
