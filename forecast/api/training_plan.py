@@ -126,9 +126,10 @@ class Plan(Answer):
         def median_of(name: str, unit: str) -> str:
             return _with_interval(*first.interval(name), unit)
 
+        limits = [(first.over_budget, "cost more than", "budget"), (first.late, "take longer than", "days")]
         chances = [
-            f"{percent(chance)} likely {what}"
-            for chance, what in ((first.over_budget, "to cost more than the budget"), (first.late, "to take longer"))
+            f"{percent(chance)} likely to {what} {amount(self.constraints[limit], GIVEN_UNITS[limit], 3)}"
+            for chance, what, limit in limits
             if chance is not None
         ]
         trained = f"{_counted(first.interval('size')[1])} parameters on {_counted(first.interval('tokens')[1])} tokens"

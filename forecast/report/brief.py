@@ -290,7 +290,7 @@ def last_observed(run: Projection, words: Labels) -> str:
             value = amount(found.value, found.unit, _OBSERVED_DIGITS)
             since = as_text(float(decimal_year([found.date])[0]), fine=True)
             told[found.of] = (
-                f"{named}: the record has stood at {value} since {since}{f' ({row})' if row else ''}" if found.stands
+                f"{named} {value}, the record since {since}{f' ({row})' if row else ''}" if found.stands
                 else f"{named} {value} ({', '.join(filter(None, [row, found.date[:7]]))})"
             )  # fmt: skip
             if isinstance(answer, ValueAnswer) and answer is run.opening and (stands := _record_stands(answer, found)):
@@ -507,7 +507,8 @@ def _by_dates(answer: ProjectedAnswer | None) -> Iterator[ReportRow]:
     found = answer.headline
     if found is not None and found.medians is None:
         for date, chance in zip(answer.dates, found.by, strict=False):
-            yield ReportRow(label=f"by {on_date(date)}", cells=(percent(chance),))
+            by = "by" if on_date(date)[:1].isalpha() else "before"  # a year alone is its first day
+            yield ReportRow(label=f"{by} {on_date(date)}", cells=(percent(chance),))
 
 
 # --- Quantities and limits --------------------------------------------------------------------------------------------

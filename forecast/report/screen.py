@@ -135,9 +135,16 @@ def _foot(brief: Brief, width: int) -> list[str]:
     return [*out, *([" ".join(filter(None, rests_on))] if any(rests_on) else [])]
 
 
+#: Of what explains less of the variance, the names tell a reader little.
+LARGE_DRIVER_SHARE = 0.1
+
+
 def _sensitivity_lines(brief: Brief, width: int) -> str:
     """Say what moves the answer, on two lines at most."""
     together = f"; interactions {percent(brief.together)}" if brief.together >= MIN_DRIVER_SHARE else ""
+    name, most = brief.drivers[0]
+    if most < LARGE_DRIVER_SHARE:
+        return f"Nothing moves it much by itself (most: {name}, {percent(most)} of the variance){together}."
     shares = [f"{name} {percent(share)}" for name, share in brief.drivers]
     shares[:1] = [f"{each} of the variance" for each in shares[:1]]
     for count in range(len(shares), 0, -1):

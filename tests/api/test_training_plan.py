@@ -77,7 +77,7 @@ def test_what_was_left_open_and_what_does_not_fit_is_said():
     assert f"at least {math.ceil(need):,} of them" in crowded.notes[0]
     dear = forecast.plan(compute=1e25, budget="1M USD", cards=1024, **FEW)
     assert (dear.binds, dear.plans[0].over_budget) == ("compute", 1.0)
-    assert "over 99 % likely to cost more than the budget" in dear.sentence
+    assert "over 99 % likely to cost more than" in dear.sentence
 
 
 @pytest.mark.parametrize(

@@ -222,7 +222,7 @@ def test_a_scenario_takes_a_bound_from_the_quantity_that_states_it():
 
 def test_a_record_says_since_when_it_stands_and_no_rival_behind_it_is_told_first(capsys):
     said = " ".join(command("ask")(capsys, "device-rate-fp32", "--at", "2030", "--draws", "128").out.split())
-    assert "the record has stood at 163 TFLOP/s since December 2023, no new one by 2030: " in said
+    assert "163 TFLOP/s, the record since December 2023, no new one by 2030: " in said
     behind = forecast.project(read_question("device-rate-fp32", at=[2030], shapes=(), rival="gpu-limits"), draws=128)
     assert behind.opening.headline.quantiles[0] < 163  # TFLOP/s
     assert "Another forecast, " in said

@@ -70,7 +70,7 @@ def plan(level: float, as_json: bool, report: str | None, settings: tuple[str, .
         render.write_headline(made.sentence)
         render.write_table(["", *(each.name for each in made.plans)], made.rows(level))
         shown = f"{level:.0%}".replace("%", " %")
-        render.write(f"Decided by: {made.binds}. Medians ({shown}); own: the run's share of a device's life.")
+        render.write(f"Decided by: {made.binds}. Medians ({shown}); rent: lowest quote; own: share of a life.")
         for note in made.notes:
             render.write(f"{note[:1].upper()}{note[1:]}.")
 
