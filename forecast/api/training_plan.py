@@ -267,6 +267,13 @@ def plan(
     constraints = {name: _number(name, value) for name, value in options_by_name.items() if value is not None}
     if by is not None:
         constraints["days"] = min(constraints.get("days", math.inf), _days_until(by, base))
+    for both, what in ((("compute", "loss"), ""), (("size", "tokens"), "loss"), (("size", "tokens"), "compute")):
+        if constraints.keys() >= {*both, what} - {""}:
+            names = " and ".join(f"--{each}" for each in both)
+            also = f"; leave --{what} out" if what else "; leave one of them out"
+            raise UsageError(f"plan: {names} say how much by themselves{also}")
+    if "device" in (with_ or {}):
+        raise UsageError("plan: set: device: it is named by --device")
     if not any(name in constraints for name in _HOW_MUCH) and not {"cards", "days"} <= set(constraints):
         raise UsageError(
             "plan: two things are open: say how much (--budget, --compute, --loss, --size or --tokens), or how fast "
@@ -297,6 +304,11 @@ def plan(
         notes.append(
             f"the model's state fills the memory of its cards {full:.3g} times: it takes at least "
             f"{math.ceil(full * cards_):,} of them"
+        )
+    drawn = float(np.median(plans[0].draws["site_power"]))
+    if drawn > constraints.get("power", math.inf) * (1 + _SAME):
+        notes.append(
+            f"so many cards draw {amount(drawn, 'MW')}, more than the {amount(constraints['power'], 'MW')} given"
         )
     options |= {"with_": settings}
     question = base.opens or next(iter(base.rankings))

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from forecast.tables.columns import Columns
 
 __all__ = [
-    "QUESTION_NAME", "at_dates", "every_shape", "find_date_column", "in_words", "is_name", "quantity_name",
-    "question_title", "read_question", "rival_line", "settings_of_quantities", "split_file_column", "world_quantity",
+    "QUESTION_NAME", "at_dates", "check_length", "every_shape", "find_date_column", "in_words", "is_name",
+    "quantity_name", "question_title", "read_question", "rival_line", "settings_of_quantities", "split_file_column", "world_quantity",
 ]  # fmt: skip
 
 #: What the question is called in its scenario.
@@ -139,8 +139,7 @@ def read_question(
 
     if not isinstance(text, str) or not text.strip():
         raise UsageError("ask: expected a question, such as 'largest-run >= 1e29 FLOP', got nothing")
-    if len(text) > MAX_QUESTION_CHARACTERS:
-        raise UsageError(f"ask: the question has {len(text)} characters; the limit is {MAX_QUESTION_CHARACTERS}")
+    check_length(text)
     if in_words(text):
         raise UsageError(f"ask: '{printable(text, 80)}' is a question in words: 'forecast find' looks for them")
     names = _Names(shapes, series or {}, rival, settings or {})
@@ -179,6 +178,17 @@ def read_question(
     if not names.moving:
         record["start"] = math.floor(min(parse_year(date, "--at") for date in dates)) - 1 if dates else last - 1
     return Scenario.from_dict(record, name="question", where="ask", folder=names.folder)
+
+
+def check_length(text: str) -> None:
+    """Refuse a question of more characters than anybody types.
+
+    Raises
+    ------
+    UsageError
+    """
+    if len(text) > MAX_QUESTION_CHARACTERS:
+        raise UsageError(f"ask: the question has {len(text):,} characters; the limit is {MAX_QUESTION_CHARACTERS:,}")
 
 
 def world_quantity(text: str) -> QuantitySpec | None:
@@ -357,10 +367,9 @@ class _Names:
         registry = get_registry()
         scenarios = [each.partition("/")[2] for each in registry.names("scenario")]
         if name in scenarios:
-            raise UsageError(
-                f"ask: '{name}' is a scenario: 'forecast run {name}' answers its questions, and "
-                f"'{name}.QUANTITY' is one of its quantities"
-            )
+            is_part = registry.find("scenario", name).spec.part
+            runs = "" if is_part else f"'forecast run {name}' answers its questions, and "
+            raise UsageError(f"ask: '{name}' is a scenario: {runs}'{name}.QUANTITY' is one of its quantities")
         from forecast.scenarios.question_words import readings
 
         names = [*registry.names("quantity"), *registry.names("model")]

@@ -28,8 +28,10 @@ CLEAR_SHARE, NAME_CLEAR, LEVEL_CLEAR = 0.45, (0.7, 1.15), (0.4, 1.8)
 #: What shares less is about something else.
 LEAST_SHARE = 0.1
 _WORD_PATTERN = re.compile(r"[a-z0-9]+(?:/[a-z]+)?")
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _YEAR_PATTERN = re.compile(
-    r"\b(?:(?:in|by|until|of|before|at|the) )*(?:(?P<part>end of|late|mid|middle of)[ -])?(?P<year>20[2-9]\d)\b"
+    r"\b(?:(?:in|by|until|of|before|at|the) )*(?:(?P<part>end of|late|mid|middle of)[ -]|"
+    rf"(?P<month>{'|'.join(_MONTHS)})\w* )?(?P<year>20[2-9]\d)(?:-(?P<number>0[1-9]|1[0-2]))?\b"
     r"|\b(?:in|within) (?:the next )?(?P<years>\w+) years?\b(?: from now| time)?"
     r"|\b(?P<years_from>\w+) years? from (?:now|today)\b|\b(?P<next>next year)\b"
 )
@@ -245,7 +247,8 @@ def _date(text: str) -> tuple[str, str]:
         return "", text
     rest = text[: found.start()] + " " + text[found.end() :]
     if found["year"]:
-        return found["year"] + _PARTS.get(found["part"], ""), rest
+        month = found["number"] or (f"{_MONTHS.index(found['month']) + 1:02}" if found["month"] else "")
+        return found["year"] + (f"-{month}" if month else _PARTS.get(found["part"], "")), rest
     told = "1" if found["next"] else found["years"] or found["years_from"]
     years = int(told) if told.isdecimal() and len(told) < 3 else _NUMBERS.get(told)
     if years is None:

@@ -215,3 +215,22 @@ def test_the_command_tells_it_on_a_screen_and_as_data(capsys, tmp_path):
     assert told.err.count("rounded figures") == 1
     refused = command("plan")(capsys, "--days", "30")
     assert (refused.code, "plan: two things are open" in refused.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"compute": 1e24, "loss": 1.7}, "leave one of them out"),
+        ({"size": "70B", "tokens": "2T", "loss": 1.9}, "leave --loss out"),
+        ({"size": "70B", "tokens": "2T", "compute": 1e20}, "leave --compute out"),
+        ({"size": "70B", "with_": {"device": "b200"}}, "named by --device"),
+    ],
+)
+def test_what_says_the_same_thing_twice_is_refused(given, says):
+    with pytest.raises(UsageError, match=says):
+        forecast.plan(**given, draws=64)
+
+
+def test_cards_that_draw_more_than_is_given_say_so():
+    made = forecast.plan(cards=1000, power=0.1, size="7B", draws=64)
+    assert any("more than the 100 kW given" in each for each in made.notes)

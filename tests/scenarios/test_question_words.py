@@ -48,6 +48,8 @@ from tests.toolkit import command
         ("When will Big Tech capex pass one trillion dollars a year?", 'ask "capex >= 1e12 USD/year"'),
         ("How many paramaters will the largest model have in 2030?", "ask run-model-size --at 2030"),
         ("energy efficiency of the best accelerators at 16 bit in 2028", "ask device-rate-per-watt-fp16 --at 2028"),
+        ("price of an RTX 4090 in March 2027", "ask device-price --at 2027-03"),
+        ("price of an RTX 4090 in 2027-03", "ask device-price --at 2027-03"),
         ("how big will training runs be by mid-2028", "ask largest-run --at 2028-06-30"),
         ("when will 50% of adults use AI", 'ask "generative-ai-users >= 0.5"'),
     ],

@@ -68,6 +68,7 @@ def ask(
     from forecast.cli.fit.fit_arguments import parse_conditions
     from forecast.scenarios.question_text import (
         QUESTION_NAME,
+        check_length,
         every_shape,
         in_words,
         read_question,
@@ -78,6 +79,7 @@ def ask(
     from forecast.scenarios.question_words import readings
 
     text = " ".join(question)
+    check_length(text)
     if in_words(text):
         found = readings(text)
         if not (found and found[0].clear):

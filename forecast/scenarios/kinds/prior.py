@@ -88,6 +88,8 @@ def _of_quantity(reader: ScenarioReader, record: Mapping[str, Any], key: str, si
     spec = get_registry().find("quantity", reader.text(record, f"{side}_of", key), where=f"{reader.where}: {key}").spec
     assert isinstance(spec, QuantitySpec)
     bound = getattr(spec, side)
+    if "value" in record:
+        raise reader.fail(f"{key}.value", f"'{side}_of' states the number: leave one of them out")
     if bound is None:
         raise reader.fail(f"{key}.{side}_of", f"'{spec.name}' has no {side}: forecast quantities show {spec.name}")
     unit = str(record.get("unit", spec.unit))
