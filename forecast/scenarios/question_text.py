@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "QUESTION_NAME", "at_dates", "check_length", "every_shape", "find_date_column", "in_words", "is_name",
-    "quantity_name", "question_title", "read_question", "rival_line", "settings_of_quantities", "split_file_column", "world_quantity",
+    "quantity_name", "question_title", "read_question", "rival_line", "settings_of_quantities", "split_file_column",
+    "world_quantity",
 ]  # fmt: skip
 
 #: What the question is called in its scenario.
