@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from forecast_datasets.rows import figure
+from forecast_datasets.rows import Columns, Numbers, figure, numbers, read_rows, require, text
 
 __all__ = [
     "chinchilla_points",
@@ -31,41 +31,32 @@ def chinchilla_points(path: Path) -> dict[str, list[object]]:
     return columns
 
 
-#: Ours to theirs, and the factor to our unit.
-_GPU = {
-    "peak_fp16": ("FP16_flops", 1.0),
-    "peak_fp32": ("FP32_flops", 1.0),
-    "peak_fp64": ("FP64_flops", 1.0),
-    "price": ("real_price_2020", 1.0),
-    "process": ("process_size_in_nm", 1.0),
-    "cores": ("num_cores", 1.0),
-    "tdp": ("TDP_in_W", 1.0),
-    "transistors": ("transistors_in_millions", 1e6),
-    "die_area": ("die_size_in_mm", 1.0),
-    "bandwidth": ("bandwidth_in_GBs", 1.0),
-    "memory": ("memory_size_in_MB", 1.0),
+_GPU: Numbers = {
+    "peak_fp16": (("FP16_flops",), 1.0),
+    "peak_fp32": (("FP32_flops",), 1.0),
+    "peak_fp64": (("FP64_flops",), 1.0),
+    "price": (("real_price_2020",), 1.0),
+    "process": (("process_size_in_nm",), 1.0),
+    "cores": (("num_cores",), 1.0),
+    "tdp": (("TDP_in_W",), 1.0),
+    "transistors": (("transistors_in_millions",), 1e6),
+    "die_area": (("die_size_in_mm",), 1.0),
+    "bandwidth": (("bandwidth_in_GBs",), 1.0),
+    "memory": (("memory_size_in_MB",), 1.0),
 }
 
 
-def gpu_trends(path: Path) -> dict[str, list[object]]:
+def gpu_trends(path: Path) -> Columns:
     """Read the dated GPUs of Hobbhahn & Besiroglu 2022; the first column, which has no name, is a GPU's number."""
-    from forecast.errors import DataError
-    from forecast.tables.file_formats import read_file
-
-    table = read_file(path, reader="none")
-    for theirs in ("index", "product", "date", *(name for name, _ in _GPU.values())):
-        if theirs not in table:
-            raise DataError(f"{path.name}: column '{theirs}' is missing: another file than the one described?")
-    dated = [row for row, day in enumerate(table["date"]) if day]
-    columns: dict[str, list[object]] = {
-        "gpu": [table["index"][row] for row in dated],
-        "name": [" ".join(table["product"][row].split()) for row in dated],
-        "date": [table["date"][row][:10] for row in dated],
+    rows = read_rows(path, "gpu_trends")
+    require(rows, ("index", "product", "date", *(names[0] for names, _ in _GPU.values())), path, "gpu_trends")
+    dated = [row for row in rows if row["date"]]
+    return {
+        "gpu": text(dated, "index"),
+        "name": text(dated, "product"),
+        "date": [row["date"][:10] for row in dated],
+        **numbers(dated, _GPU),
     }
-    for ours, (theirs, factor) in _GPU.items():
-        cells = table[theirs]
-        columns[ours] = [figure(cells[row], factor, f"{path.name}: column '{theirs}'") for row in dated]
-    return columns
 
 
 def processor_transistors(path: Path) -> dict[str, list[object]]:

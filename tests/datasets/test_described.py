@@ -216,7 +216,7 @@ def test_readers_refuse_another_file(tmp_path):
 
 
 def test_a_table_with_an_undated_gpu_is_read_without_it(tmp_path):
-    header = ",product,date," + ",".join(theirs for theirs, _ in readers._GPU.values())
+    header = ",product,date," + ",".join(theirs[0] for theirs, _ in readers._GPU.values())
     file = tmp_path / "gpus.csv"
     cells = "," * (len(readers._GPU) - 1)
     file.write_text(f"{header}\n0,One,2016-10-30 12:00:00,{cells}\n1,Two,,{cells}\n", encoding="utf-8")
