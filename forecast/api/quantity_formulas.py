@@ -74,12 +74,7 @@ class QuantityFormula:
         """Return the formula with the names of quantities; those `own_names` have a name wherever they stand."""
         stands = {f"#{place}": each._tree(own_names) for place, each in enumerate(self.of)}
 
-        def swapped(node: Node) -> Node:
-            if isinstance(node, Name):
-                return stands.get(node.name, node)
-            return tree.rebuild(node, tuple(map(swapped, tree.children(node))))
-
-        return swapped(self.root)
+        return tree.rewrite(self.root, lambda node: stands.get(node.name, node) if isinstance(node, Name) else node)
 
 
 class _FormulaBuilder:

@@ -143,12 +143,7 @@ class Formula:
         """
         known = {n: v.root if isinstance(v, Formula) else tree.number_node(float(v)) for n, v in values.items()}
 
-        def swap(node: Node) -> Node:
-            if isinstance(node, Name):
-                return known.get(node.name, node)
-            return tree.rebuild(node, tuple(map(swap, tree.children(node))))
-
-        return Formula(swap(self.root))
+        return Formula(tree.rewrite(self.root, lambda n: known.get(n.name, n) if isinstance(n, Name) else n))
 
     def latex(self) -> str:
         r"""Write the formula in LaTeX, for instance ``E + \frac{A}{N^{\alpha}}``."""

@@ -80,11 +80,7 @@ def _free(node: Node, name: str, value: Node) -> list[Node]:
 
 def _with_value(node: Node, value: Node) -> Node:
     """Return the tree of an inverse with a value in the place of its name."""
-    return (
-        value
-        if isinstance(node, Name)
-        else tree.rebuild(node, tuple(_with_value(n, value) for n in tree.children(node)))
-    )
+    return tree.rewrite(node, lambda part: value if isinstance(part, Name) else part)
 
 
 @functools.cache

@@ -152,6 +152,11 @@ def rebuild(node: Node, parts: tuple[Node, ...]) -> Node:
     return Call(node.function, parts) if isinstance(node, Call) else node
 
 
+def rewrite(node: Node, change: Callable[[Node], Node]) -> Node:
+    """Return a tree in which each part, from the leaves up, is what a function makes of it."""
+    return change(rebuild(node, tuple(rewrite(part, change) for part in children(node))))
+
+
 def _power(base: Any, exponent: Any) -> Any:
     import numpy as np
 

@@ -325,13 +325,12 @@ def _without_unused(scenario: Scenario, nodes: dict[str, Node]) -> tuple[Scenari
     left += [change.of for change in scenario.changes]
     groups = [{n if n in nodes else n.rpartition(".")[0] for n in group.of} & nodes.keys()
               for group in scenario.correlations]  # fmt: skip
-    kept: set[str] = set()
-    while left:
-        name = left.pop()
-        if name in nodes and name not in kept:
-            kept.add(name)
-            left += [*nodes[name].sources, *nodes[name].quantity.observed_by]
-            left += [each for group in groups if name in group for each in group]
+
+    def beside(name: str) -> Iterator[str]:
+        yield from (*nodes[name].sources, *nodes[name].quantity.observed_by)
+        yield from (each for group in groups if name in group for each in group)
+
+    kept = setting_targets.reachable((n for n in left if n in nodes), lambda n: (m for m in beside(n) if m in nodes))
     quantities = {name: each for name, each in scenario.quantities.items() if name in kept}
     limits = {name: each for name, each in scenario.limits.items() if name in kept}
     needed = replace(scenario, quantities=quantities, limits=limits)

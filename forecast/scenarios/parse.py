@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -63,36 +63,53 @@ class ScenarioReader:
             raise self.fail(at, f"expected text, got {printable(value, 40)}")
         return value
 
+    def word(
+        self,
+        record: Mapping[str, Any],
+        name: str,
+        key: str,
+        known: Collection[str],
+        *,
+        what: str,
+        default: str | None = None,
+    ) -> Any:
+        """Return a text that is one of several words, or the default, which need not be one of them."""
+        text = self.text(record, name, key, default=default)
+        if text not in known and text != default:
+            raise UnknownNameError(what, text, known, where=f"{self.where}: {key}.{name}")
+        return text
+
     def source(self, record: Mapping[str, Any], name: str, key: str, choices: Mapping[str, Any] | None = None) -> str:
         """Return what data are read from: a table's name, or a path that a scenario in a file may reach.
 
         With `choices` it may hold some in braces: it then stays as it is, and is checked when they are made.
         """
-        text, at = self.text(record, name, key), f"{key}.{name}"
-        if self._chosen(text, choices, at):
-            return text
-        return registered.data_of(text, self.folder, where=f"{printable(self.where)}: {printable(at, 120)}")
+        return self._named(registered.data_of, record, name, key, choices)
 
     def file(self, record: Mapping[str, Any], name: str, key: str, choices: Mapping[str, Any]) -> str:
         """Return a file that a scenario may reach; one with choices in braces as in `source`."""
-        text, at = self.text(record, name, key), f"{key}.{name}"
-        if self._chosen(text, choices, at):
-            return text
-        return registered.file_of(text, self.folder, where=f"{printable(self.where)}: {printable(at, 120)}")
+        return self._named(registered.file_of, record, name, key, choices)
 
-    def _chosen(self, text: str, choices: Mapping[str, Any] | None, key: str) -> bool:
-        """Check the choices that a text holds in braces, where it may, and tell whether it does."""
-        if choices is None:
-            return False
-        self.filled(text, choices, key)
-        return bool(choices_in_braces(text, where=f"{printable(self.where)}: {key}"))
+    def _named(
+        self,
+        find: Callable[..., str],
+        record: Mapping[str, Any],
+        name: str,
+        key: str,
+        choices: Mapping[str, Any] | None,
+    ) -> str:
+        """Return what a text names, or the text with the choices in braces that it may hold."""
+        text, at = self.text(record, name, key), f"{key}.{name}"
+        if choices is not None and self.filled(text, choices, at):
+            return text
+        return find(text, self.folder, where=f"{printable(self.where)}: {printable(at, 120)}")
 
     def texts_by_name(self, record: Mapping[str, Any], name: str, key: str) -> dict[str, str]:
         """Return a table of texts."""
         stated = self.mapping(record, name, key)
         for each, value in stated.items():
             if not isinstance(value, (str, bool)):
-                raise self.fail(f"{key}.{name}.{each}", f"expected text, got {printable(value, 40)}")
+                raise self.fail(f"{key}.{name}.{each}", f"expected text, true or false, got {printable(value, 40)}")
         return {each: str(value).lower() if isinstance(value, bool) else value for each, value in stated.items()}
 
     def reading(self, record: Mapping[str, Any], key: str, options: tuple[str, ...]) -> dict[str, str]:
@@ -116,10 +133,7 @@ class ScenarioReader:
 
     def tables(self, record: Mapping[str, Any], key: str) -> Iterator[tuple[str, Any]]:
         """Walk the named tables of a group."""
-        group = record.get(key, {})
-        if not isinstance(group, Mapping):
-            raise self.fail(key, f"expected a table, got {type(group).__name__}")
-        for name, value in group.items():
+        for name, value in self.mapping(record, key, "").items():
             self.name(name, key)
             if not isinstance(value, Mapping):
                 raise self.fail(f"{key}.{name}", f"expected a table, got {type(value).__name__}")
@@ -138,10 +152,7 @@ class ScenarioReader:
 
     def choices(self, record: Mapping[str, Any]) -> Iterator[tuple[str, Choice | TableChoice]]:
         """Walk the choices; the values of those of a table are read later."""
-        group = record.get("choices", {})
-        if not isinstance(group, Mapping):
-            raise self.fail("choices", f"expected a table, got {type(group).__name__}")
-        for name, values in group.items():
+        for name, values in self.mapping(record, "choices", "").items():
             self.name(name, "choices")
             key = f"choices.{name}"
             if name in RESERVED_DIMENSIONS:
@@ -150,17 +161,17 @@ class ScenarioReader:
 
     def choice(self, record: Mapping[str, Any], key: str) -> Choice | TableChoice:
         """Return one choice: its values, what kind of fork it is, and the weights of rivals."""
-        kind = self.text(record, "kind", key, default="rival")
-        if kind not in ("rival", "definition"):
-            raise UnknownNameError("kind of choice", kind, ("rival", "definition"), where=f"{self.where}: {key}.kind")
+        kind = self.word(record, "kind", key, ("rival", "definition"), what="kind of choice", default="rival")
         if "table" in record:
             self.only(record, ("table", "column", "where", "requires", "kind"), key)
             return TableChoice(
                 table=self.source(record, "table", key),
                 column=self.text(record, "column", key),
-                where=dict(self.where_of(record, key)),
+                where={
+                    c: self.cell_texts(v, f"{key}.where.{c}") for c, v in self.mapping(record, "where", key).items()
+                },
                 known=self.texts(record.get("requires", ()), f"{key}.requires") if "requires" in record else (),
-                kind=kind,  # type: ignore[arg-type]
+                kind=kind,
             )
         self.only(record, ("values", "kind", "weights"), key)
         if "values" not in record:
@@ -173,37 +184,28 @@ class ScenarioReader:
             raise self.fail(
                 f"{key}.weights", "a definition says what is asked, and is never pooled: only rivals have weights"
             )
-        return Choice(values=values, kind=kind, weights=weights)  # type: ignore[arg-type]
+        return Choice(values=values, kind=kind, weights=weights)
 
     def weights(self, stated: object, values: tuple[str, ...], key: str) -> tuple[float, ...]:
         """Return the weights of rivals, in sum 1."""
         if stated == "equal":
             return (1 / len(values),) * len(values)
         if stated == "track-record":
-            return self.by_record(values, key)
+            try:
+                return track_record.record_weights(values)
+            except ForecastError as problem:
+                raise self.fail(key, f"'track-record' weighs shapes by their past forecasts: {problem}") from problem
         if not isinstance(stated, (list, tuple)) or len(stated) != len(values) or not all(map(is_number, stated)):
             raise self.fail(key, f"expected 'equal', or {len(values)} numbers, one for each value")
         if min(stated) < 0 or not abs(sum(stated) - 1) <= 1e-9:
             raise self.fail(key, f"expected weights from 0 to 1 in sum 1, got {sum(stated):.12g} in sum")
         return tuple(float(weight) for weight in stated)
 
-    def by_record(self, shapes: tuple[str, ...], key: str) -> tuple[float, ...]:
-        """Return the weights of rival shapes by how forecasts with them have done."""
-        try:
-            return track_record.record_weights(shapes)
-        except ForecastError as problem:
-            raise self.fail(key, f"'track-record' weighs shapes by their past forecasts: {problem}") from problem
-
     def texts(self, values: object, key: str) -> tuple[str, ...]:
         """Return a list of texts."""
         if not isinstance(values, (list, tuple)) or not values or not all(isinstance(v, str) for v in values):
             raise self.fail(key, "expected a list of texts, such as ['low', 'high']")
         return tuple(values)
-
-    def where_of(self, record: Mapping[str, Any], key: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Walk the columns that rows are picked by."""
-        for column, value in self.mapping(record, "where", key).items():
-            yield column, self.cell_texts(value, f"{key}.where.{column}")
 
     def cell_texts(self, value: object, key: str) -> tuple[str, ...]:
         """Return the texts that a cell may have: one text, ``true`` or ``false``, or several texts."""
@@ -262,27 +264,27 @@ class ScenarioReader:
             raise self.fail(f"{key}.{name}", f"expected true or false, got {printable(value, 40)}")
         return value
 
+    def number(self, record: Mapping[str, Any], name: str, key: str) -> float:
+        """Return a number, which may be infinite."""
+        value = record[name]
+        if not is_number(value):
+            raise self.fail(f"{key}.{name}", f"expected a number, got {printable(value, 40)}")
+        return float(value)
+
     def lower(self, record: Mapping[str, Any], key: str) -> float:
         """Return what a quantity may not be set below."""
-        value = record["lower"]
-        if not is_number(value):
-            raise self.fail(f"{key}.lower", f"expected a number, got {printable(value, 40)}")
+        value = self.number(record, "lower", key)
         if (low := below({k: v for k, v in record.items() if k != "lower"}, value)) is not None:
             raise self.fail(f"{key}.lower", f"the quantity itself holds {low:g}, below {value:g}")
-        return float(value)
+        return value
 
-    def before(self, record: Mapping[str, Any], key: str) -> float:
-        """Return what a quantity was before the first step."""
-        value = record["before"]
-        if not is_number(value):
-            raise self.fail(f"{key}.before", f"expected a number, got {printable(value, 40)}")
-        return float(value)
-
-    def filled(self, template: str, choices: Mapping[str, Any], key: str) -> None:
-        """Check that the braces of a text name choices."""
-        for used in choices_in_braces(template, where=f"{printable(self.where)}: {key}"):
+    def filled(self, template: str, choices: Mapping[str, Any], key: str) -> list[str]:
+        """Return the choices that a text names in braces, all of which are there."""
+        names = choices_in_braces(template, where=f"{printable(self.where)}: {key}")
+        for used in names:
             if used not in choices:
                 raise UnknownNameError("choice", used, choices, where=f"{self.where}: {key}")
+        return names
 
     def unit(self, record: Mapping[str, Any], key: str) -> str:
         """Return the text of a unit that parses."""
@@ -355,15 +357,12 @@ class ScenarioReader:
         over = self.text(record, "over", key)
         if over not in choices:
             raise UnknownNameError("choice", over, choices, where=f"{self.where}: {key}.over")
-        best = self.text(record, "best", key, default="highest")
-        if best not in ("highest", "lowest"):
-            raise UnknownNameError("order", best, ("highest", "lowest"), where=f"{self.where}: {key}.best")
         among = self.texts(record["subject_to"], f"{key}.subject_to") if "subject_to" in record else ()
         return RankQuestion(
             rank=self.formula(self.text(record, "rank", key), f"{key}.rank"),
             over=over,
             among=tuple(self.condition(text, f"{key}.subject_to") for text in among),
-            best=best,  # type: ignore[arg-type]
+            best=self.word(record, "best", key, ("highest", "lowest"), what="order", default="highest"),
             ordered=self.flag(record, "ordered", key),
             title=self.text(record, "title", key, default=""),
         )

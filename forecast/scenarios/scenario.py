@@ -256,7 +256,11 @@ class Scenario:
         stated_choices = {**used.choices, **dict(reader.choices(record))}
         given = dict(reader.tables(record, "quantities"))
         lower = {key: reader.lower(value, f"quantities.{key}") for key, value in given.items() if "lower" in value}
-        before = {key: reader.before(value, f"quantities.{key}") for key, value in given.items() if "before" in value}
+        before = {
+            key: reader.number(value, "before", f"quantities.{key}")
+            for key, value in given.items()
+            if "before" in value
+        }
         bounds = {key: limits.read_limits(reader, value, key) for key, value in given.items()}
         quantities = {
             key: reader.quantity(key, {k: v for k, v in value.items() if k not in _COMMON_KEYS}, stated_choices)

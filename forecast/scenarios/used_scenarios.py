@@ -233,25 +233,11 @@ def _each_once() -> Iterator[_Reading]:
 
 
 def _under(scenario: Scenario, alias: str) -> Scenario:
-    """Return a scenario without questions, with a name in front of its quantities and choices."""
-    bare = replace(
-        scenario,
-        questions={},
-        rankings={},
-        figures={},
-        firsts={},
-        opens="",
-        shown=(),
-        swept={},
-        levers=(),
-        says={},
-        title="",
-        stated={},
-    )
+    """Return a scenario with a name in front of its quantities and choices; its questions stay as they are."""
     names = [*scenario.quantities, *scenario.choices]
     streams = {name: scenario.streams.get(name, name) for name in names}
     if not alias:
-        return replace(bare, streams=streams)
+        return replace(scenario, streams=streams)
     new = {name: f"{alias}.{name}" for name in names}
 
     def keyed(group: Mapping[str, Any]) -> dict[str, Any]:
@@ -262,7 +248,7 @@ def _under(scenario: Scenario, alias: str) -> Scenario:
     parts["labels"] = {**{new[name]: name for name in scenario.choices}, **parts["labels"]}
     parts["quantities"] = {name: each.under(alias) for name, each in parts["quantities"].items()}
     return replace(
-        bare,
+        scenario,
         **parts,
         correlations=rename_part(scenario.correlations, new),
         changes=rename_part(scenario.changes, new),
@@ -308,7 +294,9 @@ def to_record(given: Any) -> Any:
         return [to_record(each) for each in given]
     if not isinstance(given, Scenario):
         return given
-    own = {**given.stated, **({"use": to_record(given.stated["use"])} if "use" in given.stated else {})}
+
     if given.name in get_registry().names("scenario") and Scenario.load(given.name).stated == given.stated:
         return given.name
-    return {key: each for key, each in own.items() if key not in ("questions", "show", "levers", "says", "title")}
+    return {
+        key: each for key, each in given.record.items() if key not in ("questions", "show", "levers", "says", "title")
+    }

@@ -102,10 +102,9 @@ def with_choice_names(formula: Formula, names: Mapping[str, str]) -> Formula:
     """Return a formula with choices in braces where names stand for them."""
 
     def swapped(node: tree.Node) -> tree.Node:
-        made = tree.rebuild(node, tuple(map(swapped, tree.children(node))))
-        return Name(names[made.name]) if isinstance(made, Name) and made.name in names else made
+        return Name(names[node.name]) if isinstance(node, Name) and node.name in names else node
 
-    return Formula(swapped(formula.root)) if names else formula
+    return Formula(tree.rewrite(formula.root, swapped)) if names else formula
 
 
 def _choice_numbers(

@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from forecast.errors import UnknownNameError
 from forecast.scenarios.quantities.kind import Plan, QuantityKind, stated_by_needs
 from forecast.scenarios.quantities.node import Combination, Node
 from forecast.units.qualifiers import Qualifiers
@@ -41,10 +40,8 @@ class MomentFit(QuantityKind):
     def read(cls, reader: ScenarioReader, record: Mapping[str, Any], key: str, choices: Mapping[str, Any]) -> MomentFit:
         """Return the family and the quantity."""
         reader.only(record, ("fitted", "of"), key)
-        family = reader.text(record, "fitted", key)
-        if family not in ("normal", "lognormal"):
-            raise UnknownNameError("family", family, ("normal", "lognormal"), where=f"{reader.where}: {key}.fitted")
-        return cls(fitted=family, of=reader.text(record, "of", key))  # type: ignore[arg-type]
+        family = reader.word(record, "fitted", key, ("normal", "lognormal"), what="family")
+        return cls(fitted=family, of=reader.text(record, "of", key))
 
     def key_of(self, need: str) -> str:
         """Return the key that names a quantity it needs, for messages."""

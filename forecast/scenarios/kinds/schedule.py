@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from forecast.errors import UnknownNameError, printable
+from forecast.errors import printable
 from forecast.scenarios.quantities.kind import Array, Plan, StatedKind
 from forecast.scenarios.quantities.node import Combination, Node
 
@@ -105,10 +105,8 @@ class Schedule(StatedKind):
     def read(cls, reader: ScenarioReader, record: Mapping[str, Any], key: str, choices: Mapping[str, Any]) -> Schedule:
         """Return the dates and what holds there."""
         reader.only(record, ("schedule", "as", "between", "unit", "qualifiers"), key)
-        as_, between = reader.text(record, "as", key), reader.text(record, "between", key, default="step")
-        for name, value, known in (("as", as_, ("level", "rate")), ("between", between, ("linear", "log", "step"))):
-            if value not in known:
-                raise UnknownNameError("word", value, known, where=f"{reader.where}: {key}.{name}")
+        as_ = reader.word(record, "as", key, ("level", "rate"), what="word")
+        between = reader.word(record, "between", key, ("linear", "log", "step"), what="word", default="step")
         at, stated = f"{key}.schedule", record["schedule"]
         if not isinstance(stated, (list, tuple)) or not stated:
             raise reader.fail(at, "expected dates and values, such as [[2026, 2.6], [2029, 2.0]]")
@@ -134,8 +132,8 @@ class Schedule(StatedKind):
             )
         return cls(
             points=tuple(points),
-            as_=as_,  # type: ignore[arg-type]
-            between=between,  # type: ignore[arg-type]
+            as_=as_,
+            between=between,
             unit=unit,
             qualifiers=reader.qualifiers(record, key),
         )

@@ -65,12 +65,7 @@ class SeriesRef(QuantityKind):
         reader.only(record, tuple(each.name for each in fields(cls)), key)
         data, shape = reader.source(record, "data", key, choices), reader.text(record, "shape", key)
         reader.filled(shape, choices, f"{key}.shape")
-        columns = reader.mapping(record, "where", key)
-        where: dict[str, str] = {}
-        for column, value in columns.items():
-            if not isinstance(value, (str, bool)):
-                raise reader.fail(f"{key}.where.{column}", f"expected text, true or false, got {printable(value, 40)}")
-            (where[column],) = reader.cell_texts(value, f"{key}.where.{column}")
+        where = reader.texts_by_name(record, "where", key)
         for column, text in where.items():
             if choices_in_braces(text, where=f"{printable(reader.where)}: {key}.where"):
                 raise reader.fail(f"{key}.where.{column}", "a choice may stand in shape and in data, not here")
@@ -80,10 +75,7 @@ class SeriesRef(QuantityKind):
             x=reader.text(record, "x", key),
             y=reader.text(record, "y", key),
             unit=reader.unit(record, key),
-            frontier=reader.flag(record, "frontier", key),
-            records=reader.flag(record, "records", key),
-            of_rows=reader.flag(record, "of_rows", key),
-            yearly=reader.flag(record, "yearly", key),
+            **{each: reader.flag(record, each, key) for each in ("frontier", "records", "of_rows", "yearly")},
             since=reader.date(record["since"], f"{key}.since") if "since" in record else "",
             where=where,
             options=dict(reader.mapping(record, "options", key)),
@@ -95,26 +87,12 @@ class SeriesRef(QuantityKind):
         """Return the node of the trend for each combination of the choices in the shape and the data."""
         key = f"{scenario.where}: quantities.{name}"
         own = choices_in_templates(scenario, {"shape": self.shape, "data": self.data}, key=key)
-        trends = {
-            values: models.trend(
-                source_of(scenario, self.data, chosen, key=f"{key}.data"),
-                x=self.x,
-                y=self.y,
-                unit=self.unit,
-                shape=fill(self.shape, chosen),
-                frontier=self.frontier,
-                records=self.records,
-                of_rows=self.of_rows,
-                yearly=self.yearly,
-                since=self.since,
-                where=self.where,
-                options=self.options,
-                qualifiers=self.qualifiers,
-                reading=self.reading,
-                name=chosen_name(name, values),
-            )
-            for values, chosen in walk_choices(scenario, own)
-        }
+        stated: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(self)}
+        trends = {}
+        for values, chosen in walk_choices(scenario, own):
+            data = source_of(scenario, self.data, chosen, key=f"{key}.data")
+            filled = {"data": data, "shape": fill(self.shape, chosen), "name": chosen_name(name, values)}
+            trends[values] = models.trend(**{**stated, **filled})
         return Node(name=name, unit=self.unit, dims=(), own=own, models=trends, quantity=self)
 
     def qualifiers_in(self, node: Node, chosen: Mapping[str, str], nodes: Mapping[str, Node], where: str) -> Qualifiers:

@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 from forecast.contract.fields import is_number
-from forecast.errors import UnknownNameError
 from forecast.formula import Condition, Formula, Measured, parse_expression, tree
 from forecast.scenarios.quantities.kind import QuantityKind
 from forecast.scenarios.quantities.node import Node, quantity_names
@@ -72,9 +71,7 @@ class Stock(QuantityKind):
             if "initial" not in given:
                 raise reader.fail(f"{key}.initial", "is missing: what it is at the first step")
             unit = reader.unit(given, key) if "unit" in given else ""
-            method = reader.text(given, "method", key, default="rk4")
-            if method not in STEP_METHODS:
-                raise UnknownNameError("method", method, STEP_METHODS, where=f"{reader.where}: {key}.method")
+            method = reader.word(given, "method", key, STEP_METHODS, what="method", default="rk4")
             if moves == ["next"] and "method" in given:
                 raise reader.fail(f"{key}.method", "is for rates: next says the value itself")
             yield (
@@ -83,7 +80,7 @@ class Stock(QuantityKind):
                     initial=_in(unit, _as_formula(reader, given["initial"], f"{key}.initial")),
                     move=cast(Literal["log_rate", "rate", "next"], moves[0]),
                     change=_as_formula(reader, given[moves[0]], f"{key}.{moves[0]}"),
-                    method=cast(Literal["rk4", "euler"], method),
+                    method=method,
                     ceiling=_in(unit, _as_formula(reader, given["ceiling"], f"{key}.ceiling"))
                     if "ceiling" in given
                     else None,

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from forecast import units
 from forecast.contract.fields import is_number
-from forecast.errors import EmptyDataError, UnknownNameError
+from forecast.errors import EmptyDataError
 from forecast.scenarios.quantities.kind import Plan, QuantityKind
 from forecast.scenarios.quantities.node import Combination, Node
 from forecast.scenarios.spec import Choice, choices_in_braces
@@ -109,11 +109,7 @@ class TableValue(QuantityKind):
     ) -> TableValue:
         """Return a figure to be read in a table."""
         reader.only(record, tuple(each.name for each in fields(cls)), key)
-        aggregate = reader.text(record, "aggregate", key, default="")
-        if aggregate not in ("", "lowest", "highest"):
-            raise UnknownNameError(
-                "aggregate", aggregate, ("lowest", "highest"), where=f"{reader.where}: {key}.aggregate"
-            )
+
         where: dict[str, tuple[str, ...] | ByChoice] = {}
         for column, value in reader.mapping(record, "where", key).items():
             at = f"{key}.where.{column}"
@@ -136,7 +132,7 @@ class TableValue(QuantityKind):
             where=where,
             latest=reader.text(record, "latest", key, default=""),
             within=None if within is None else float(within),
-            aggregate=aggregate,
+            aggregate=reader.word(record, "aggregate", key, ("lowest", "highest"), what="aggregate", default=""),
             fallback=cls.read(reader, other, f"{key}.fallback", choices) if other is not None else None,
             absent=reader.text(record, "absent", key, default=""),
             qualifiers=reader.qualifiers(record, key),

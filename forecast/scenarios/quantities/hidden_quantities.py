@@ -53,10 +53,9 @@ class Hidden:
         """
 
         def swapped(node: Node) -> Node:
-            made = tree.rebuild(node, tuple(map(swapped, tree.children(node))))
-            return Name(self._function(made, owner, rates=rates)) if _over_time(made) else made
+            return Name(self._function(node, owner, rates=rates)) if _over_time(node) else node
 
-        return Formula(swapped(formula.root))
+        return Formula(tree.rewrite(formula.root, swapped))
 
     def whole(self, formula: Formula, owner: str) -> Formula:
         """Return a formula as the name of one quantity, whose history before the first step can be read too."""
@@ -113,8 +112,7 @@ def _uses_time(*nodes: Node) -> bool:
 def _of_stocks(formula: Formula, scenario: Scenario, key: str) -> Formula:
     """Return a formula with a stock's own in the place of ``log_rate(S)`` and ``rate(S)``."""
 
-    def swapped(node: Node) -> Node:
-        made = tree.rebuild(node, tuple(map(swapped, tree.children(node))))
+    def swapped(made: Node) -> Node:
         if not (isinstance(made, Call) and made.function in UPDATE_RULES):
             return made
         stock = scenario.quantities.get(made.args[0].name) if isinstance(made.args[0], Name) else None
@@ -125,7 +123,7 @@ def _of_stocks(formula: Formula, scenario: Scenario, key: str) -> Formula:
             )
         return stock.change.root
 
-    return Formula(swapped(formula.root))
+    return Formula(tree.rewrite(formula.root, swapped))
 
 
 def _condition_for_side(

@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from forecast.contract.fields import KEEPS, SCALES, is_number
-from forecast.errors import UnknownNameError, printable
+from forecast.errors import printable
 from forecast.formula import Condition
 from forecast.models.scales import UNBOUNDED, Bounds
 
@@ -115,9 +115,7 @@ def read_limits(reader: ScenarioReader, record: Mapping[str, Any], name: str) ->
     if not stated:
         return None
     key = f"quantities.{name}"
-    how = reader.text(record, "how", key, default="hard")
-    if how not in _HOW:
-        raise UnknownNameError("kind of limit", how, _HOW, where=f"{reader.where}: {key}.how")
+    how = reader.word(record, "how", key, _HOW, what="kind of limit", default="hard")
     if "limit" not in stated and "how" in stated:
         raise reader.fail(f"{key}.how", "says how a limit holds, and there is no limit")
     if "sharpness" in stated and how != "softmin":
@@ -125,23 +123,21 @@ def read_limits(reader: ScenarioReader, record: Mapping[str, Any], name: str) ->
     sharpness = record.get("sharpness", 8.0)
     if not is_number(sharpness) or not 0 < sharpness <= 1e6:
         raise reader.fail(f"{key}.sharpness", f"expected a number above 0, got '{printable(sharpness, 40)}'")
-    keeps = reader.text(record, "keeps", key) if "keeps" in record else ""
-    if keeps in SCALES:
+    if (keeps := record.get("keeps")) in SCALES:
         raise reader.fail(f"{key}.keeps", f"'{keeps}' is a scale: scale = \"{keeps}\"")
-    if "keeps" in record and keeps not in (*KEEPS, NO_CONSTRAINT):
-        raise UnknownNameError("word", keeps, (*KEEPS, NO_CONSTRAINT), where=f"{reader.where}: {key}.keeps")
+
     ends = {end: _read_end(reader, record, end, key) for end in ("floor", "ceiling") if end in record}
     scale = reader.text(record, "scale", key) if "scale" in record else ""
     bounds = Bounds(scale=scale, **ends).check(f"{reader.where}: {key}.scale")
     at_most = _read_end(reader, record, "at_most", key) if "at_most" in record else math.inf
     return Limits(
         limit=read_comparison(reader, name, "<=", record["limit"], f"{key}.limit") if "limit" in record else None,
-        how=how,  # type: ignore[arg-type]
+        how=how,
         sharpness=float(sharpness),
         at_least=read_comparison(reader, name, ">=", record["at_least"], f"{key}.at_least")
         if "at_least" in record
         else None,
-        keeps=keeps,  # type: ignore[arg-type]
+        keeps=reader.word(record, "keeps", key, (*KEEPS, NO_CONSTRAINT), what="word") if keeps is not None else "",
         bounds=bounds,
         at_most=at_most,
     )

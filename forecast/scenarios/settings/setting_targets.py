@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from forecast.errors import UnknownNameError, UsageError, first_names, printable
@@ -24,6 +24,7 @@ __all__ = [
     "model_names",
     "needed_by_questions",
     "opening_question",
+    "reachable",
     "read_by_questions",
     "set_parameters",
     "with_dependencies",
@@ -157,13 +158,23 @@ def needed_by_questions(graph: ScenarioGraph, *, shown: bool = False) -> dict[st
 
 def with_dependencies(graph: ScenarioGraph, names: Iterable[str]) -> dict[str, None]:
     """Return these quantities, and those on which they depend."""
-    left = [n for n in names if n not in TIME_NAMES]
-    found: dict[str, None] = {}
+    return reachable((n for n in names if n not in TIME_NAMES), lambda name: graph.nodes[name].sources)
+
+
+def reachable(start: Iterable[str], neighbours: Callable[[str], Iterable[str]]) -> dict[str, None]:
+    """Return these names and all that are reached from them, the nearest first.
+
+    Examples
+    --------
+    >>> list(reachable(["a"], {"a": ["b"], "b": ["a", "c"], "c": []}.__getitem__))
+    ['a', 'b', 'c']
+    """
+    found = dict.fromkeys(start)
+    left = list(found)
     while left:
-        name = left.pop(0)
-        if name not in found:
-            found[name] = None
-            left += graph.nodes[name].sources
+        new = [name for name in neighbours(left.pop(0)) if name not in found]
+        found |= dict.fromkeys(new)
+        left += new
     return found
 
 
@@ -282,12 +293,7 @@ def with_dependents(graph: ScenarioGraph, changed: Iterable[str], unset: Collect
     for name, node in graph.nodes.items():
         for source in node.sources if node.fixed is None or name in unset else node.bounds:
             users.setdefault(source, []).append(name)
-    left, found = list(changed), set(changed)
-    while left:
-        new = [n for n in users.get(left.pop(), ()) if n not in found]
-        found.update(new)
-        left += new
-    return found
+    return set(reachable(changed, lambda name: users.get(name, ())))
 
 
 def _instead(graph: ScenarioGraph, changed: Collection[str], *, shown: bool) -> str:
@@ -298,12 +304,7 @@ def _instead(graph: ScenarioGraph, changed: Collection[str], *, shown: bool) -> 
         for source in node.sources:
             beside.setdefault(name, []).append(source)
             beside.setdefault(source, []).append(name)
-    near = dict.fromkeys(changed)
-    left = list(near)
-    while left:
-        new = [n for n in beside.get(left.pop(0), ()) if n not in near]
-        near |= dict.fromkeys(new)
-        left += new
+    near = reachable(changed, lambda name: beside.get(name, ()))
     useful = [n for n in (*near, *known) if n in known and n not in changed and not graph.nodes[n].hidden]
     useful = [n for n in dict.fromkeys(useful) if not shown or _shows_change(graph, {n}, own=True, unset=changed)]
     return f"no answer depends on it; what is asked depends on {first_names([*useful, *graph.dims(list(known))])}"
