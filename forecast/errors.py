@@ -168,6 +168,18 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
     return table[found[0]]
 
 
+def did_you_mean(name: str, candidates: Iterable[str]) -> str:
+    """Return the end of a message that names the candidate closest to `name`; empty where none is near.
+
+    Examples
+    --------
+    >>> did_you_mean("unti", ["unit", "title"])
+    "; did you mean 'unit'?"
+    """
+    hint = nearest(name, candidates)
+    return f"; did you mean '{printable(hint, 60)}'?" if hint else ""
+
+
 def _bare_text(name: str) -> str:
     """Return a name without its case, blanks, hyphens and underscores, which nobody remembers."""
     return "".join(name.replace("-", " ").replace("_", " ").split()).lower()

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from forecast.base.number_checks import is_integer, is_real
-from forecast.errors import ForecastError, ResultError, nearest, printable, shown_value
+from forecast.errors import ForecastError, ResultError, did_you_mean, printable, shown_value
 
 if TYPE_CHECKING:
     import numpy as np
@@ -194,8 +194,7 @@ def find_problems(value: Any, form: Form, at: str = "") -> Iterator[tuple[str, s
             if name in known:
                 yield from find_problems(member, known[name], _below(at, name))
             elif not form.more:
-                hint = nearest(name, known)
-                yield _below(at, printable(name, 60)), "unknown key" + (f"; did you mean '{hint}'?" if hint else "")
+                yield _below(at, printable(name, 60)), f"unknown key{did_you_mean(name, known)}"
     elif not (isinstance(form, ValueSchema) and form.good(value)):
         yield at, f"expected {_describe_form(form)}, got {shown_value(value)}"
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import datetime
 import json
 from collections.abc import Collection, Iterable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.dates import decimal_year, parse_year
 from forecast.base.lazy import xr
 from forecast.errors import (
     DataError,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-__all__ = ["Series", "common_qualifiers", "complete", "of_column", "read_columns", "read_series", "rows_as_of"]
+__all__ = ["Series", "common_qualifiers", "complete", "of_column", "read_columns", "rows_as_of"]
 
 
 class Series(NamedTuple):
@@ -56,32 +57,6 @@ class Series(NamedTuple):
 
 #: When a row became known; without this column a row is known at its own date.
 VINTAGE_COLUMN = "vintage"
-
-
-def _to_decimal_years(values: Any, where: str) -> Array:
-
-    from forecast import tables
-
-    if np.issubdtype(values.dtype, np.datetime64):
-        return tables.decimal_year(values)
-    if not np.issubdtype(values.dtype, np.number):
-        raise DataError(f"{where}: expected dates (YYYY, YYYY-MM or YYYY-MM-DD) or decimal years, got text")
-    return np.asarray(values, dtype=float)
-
-
-def _check_date_text(since: Any) -> Any:
-    """Return text that begins with a year, or a date; a number would be seconds, and numpy also reads "now"."""
-    if isinstance(since, (datetime.date, np.datetime64)) or (isinstance(since, str) and since[:1].isdigit()):
-        return since
-    raise ValueError(since)
-
-
-def _named_covariates(covariates: Any, name: str) -> Mapping[str, str]:
-    """Return further columns by name."""
-    if not isinstance(covariates, Mapping):
-        expected = f"expected a mapping of name to column, got {printable(covariates, 40)}"
-        raise UsageError(f"{name}: covariates: {expected}")
-    return covariates
 
 
 def rows_as_of(
@@ -135,7 +110,13 @@ def _time_of(columns: Columns, name: str, data: Any, where: str) -> Array:
     """Return a column of dates as decimal years; of a file in any form, of arrays any number."""
     if columns.from_file:
         return columns.years(name)
-    return _to_decimal_years(columns.column(name), f"{where}: column '{printable(name, 60)}'")
+    values = columns.column(name)
+    if values.dtype.kind == "M":
+        return decimal_year(values)
+    if values.dtype.kind != "f":
+        at = f"{where}: column '{printable(name, 60)}'"
+        raise DataError(f"{at}: expected dates (YYYY, YYYY-MM or YYYY-MM-DD) or decimal years, got text")
+    return values
 
 
 def complete(columns: Columns, used: Iterable[str], name: str) -> Columns:
@@ -163,11 +144,12 @@ def complete(columns: Columns, used: Iterable[str], name: str) -> Columns:
     return rows
 
 
-def read_series(
+def read_columns(
     data: Any,
     *,
     x: str,
     y: str,
+    covariates: Mapping[str, str] = MappingProxyType({}),
     where: Mapping[str, str] | None = None,
     as_of: float | None = None,
     name: str = "series",
@@ -175,7 +157,8 @@ def read_series(
     since: str = "",
     records: bool = False,
     yearly: bool = False,
-) -> tuple[Array, Array, str | None]:
+    reading: Mapping[str, Any] | None = None,
+) -> Series:
     """Return time in decimal years, value, and the column's unit where the data state one; sorted by time.
 
     Rows without a value are left out, since a table has holes where nothing was measured, and so are rows without a
@@ -187,6 +170,9 @@ def read_series(
     ----------
     x, y : str
         A column, and a column or a formula over columns: ``peak/launch_price``.
+    covariates : mapping of str to str
+        Further columns of the same rows, each in the unit it has in the data: name to a column, or a formula over
+        columns. A row that lacks a value in one of them is left out.
     where, as_of, name
         See `rows_as_of`.
     qualifiers : mapping, optional
@@ -198,49 +184,12 @@ def read_series(
         record still stands.
     yearly : bool
         Keep the largest value of each calendar year, with its date.
-
-    Raises
-    ------
-    UnknownNameError, DataError, EmptyDataError, QualifierError, FormulaError, UnitError, UsageError
-    """
-    return read_columns(
-        data, x=x, y=y, covariates={}, where=where, as_of=as_of, name=name, qualifiers=qualifiers, since=since,
-        records=records, yearly=yearly,
-    )[:3]  # fmt: skip
-
-
-def read_columns(
-    data: Any,
-    *,
-    x: str,
-    y: str,
-    covariates: Mapping[str, str],
-    where: Mapping[str, str] | None = None,
-    as_of: float | None = None,
-    name: str = "series",
-    qualifiers: Mapping[str, str] | None = None,
-    since: str = "",
-    records: bool = False,
-    yearly: bool = False,
-    reading: Mapping[str, Any] | None = None,
-) -> Series:
-    """Return what `read_series` does and further columns of the same rows, each in the unit it has in the data.
-
-    A row that lacks a value in one of them is left out. Where `records` or `yearly` keeps one of several rows, it is
-    the row whose `y` is kept.
-
-    Parameters
-    ----------
-    covariates : mapping of str to str
-        Name to a column, or a formula over columns.
-    x, y, where, as_of, name, qualifiers, since, records, yearly
-        See `read_series`.
     reading : mapping, optional
         How a file is read: keywords of `forecast.read`, and ``reduce``, what becomes of several rows at one date.
 
     Raises
     ------
-    As `read_series`.
+    UnknownNameError, DataError, EmptyDataError, QualifierError, FormulaError, UnitError, UsageError
     """
     from forecast.tables.schema import separate
 
@@ -257,7 +206,10 @@ def read_columns(
     if not known.any():
         raise EmptyDataError(f"{name}: column '{printable(y, 60)}' has no values")
     more: dict[str, Array] = {}
-    for key, text in _named_covariates(covariates, name).items():
+    if not isinstance(covariates, Mapping):
+        expected = f"expected a mapping of name to column, got {printable(covariates, 40)}"
+        raise UsageError(f"{name}: covariates: {expected}")
+    for key, text in covariates.items():
         at = f"{name}: column for '{printable(key, 60)}'"
         if _is_column(text, columns) and text not in columns:
             raise UnknownNameError("column", text, columns, where=at)
@@ -269,12 +221,7 @@ def read_columns(
         known &= ~np.isnan(more[key])
     empty = int((~known).sum()) if dataset is None else 0
     if since:
-        try:
-            first = np.array([_check_date_text(since)], dtype="datetime64[s]")
-        except ValueError:
-            expected = f"expected a date YYYY-MM-DD, got '{printable(since, 40)}'"
-            raise UsageError(f"{name}: since: {expected}") from None
-        known &= time >= _to_decimal_years(first, name)[0]
+        known &= time >= parse_year(since, f"{name}: since")
         if not known.any():
             raise EmptyDataError(f"{name}: no row with '{printable(y, 60)}' is left since {printable(since, 40)}")
     undated = int((known & np.isnan(time)).sum())

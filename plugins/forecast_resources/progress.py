@@ -197,7 +197,7 @@ class _Frontier(ModelRecord):
 
         from forecast.tables import series
 
-        time, y, _ = series.read_series(
+        time, y, *_ = series.read_columns(
             INDEX_TABLE, x="release_date", y="eci", where=EDITION, as_of=as_of, name=self.name, records=True
         )
         t = time - time.mean()
@@ -226,7 +226,7 @@ class _OpenLag(ModelRecord):
         from forecast.tables import series
 
         read = [
-            series.read_series(
+            series.read_columns(
                 INDEX_TABLE, x="release_date", y="eci", where={**EDITION, "weights": kind}, as_of=as_of,
                 name=self.name, records=True,
             )

@@ -147,7 +147,7 @@ def test_nothing_is_changed_by_checks_that_hold(tmp_path: Path) -> None:
         (check("power > 0", where={"maker": "three"}), "'three' is not one of one, two"),
         (check("power > 0", where={"maker": 1}), "expected a text or a list of texts"),
         (check("power > 0", where={"maker": []}), "expected a text or a list of texts"),
-        (check("power > 0", where="one"), "expected an object from columns to values"),
+        (check("power > 0", where="one"), "where: expected an object, got 'one'"),
         (check("power > other_power", other={"maker": "one"}), "no key column 'maker'"),
         (check("power > other_power"), "no column 'other_power'"),
         (
@@ -156,7 +156,10 @@ def test_nothing_is_changed_by_checks_that_hold(tmp_path: Path) -> None:
         ),
         (check("power > 0", previous=3), "expected text"),
         (check("power > 0", wheer={}), "unknown key; did you mean 'where'?"),
-        ({"name": "plausible", "condition": "power > 0"}, "reason: is missing: why must it hold?"),
+        (
+            {"name": "plausible", "condition": "power > 0"},
+            "reason: is missing; expected text that says why",
+        ),
         ({"condition": "power > 0", "reason": "so"}, "name: is missing"),
         ("power > 0", "expected an object, got "),
     ],

@@ -46,7 +46,7 @@ def test_series_reach_columns_with_blanks():
     data = {"year": [2020.0, 2021.0, 2022.0], "Peak (TFLOP/s)": [1.0, 2.0, 4.0], "Launch price": [1.0, 1.0, 2.0]}
     from forecast.tables import series
 
-    _, value, _ = series.read_series(data, x="year", y="Peak_TFLOP_s/Launch_price")
+    _, value, *_ = series.read_columns(data, x="year", y="Peak_TFLOP_s/Launch_price")
     assert value.tolist() == [1.0, 2.0, 2.0]
 
 

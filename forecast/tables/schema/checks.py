@@ -14,13 +14,13 @@ hold for most rows, the file is in another unit or is another file, and is refus
 from __future__ import annotations
 
 import datetime
-from calendar import isleap
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from forecast.errors import FormulaError, LeftOutWarning, TableError, nearest, printable
-from forecast.formula import Condition, parse_row_condition
+from forecast.base.dates import decimal_year
+from forecast.errors import LeftOutWarning, TableError, did_you_mean, printable
+from forecast.formula import Condition
 from forecast.formula.tree import COMPARISON_FUNCTIONS
 
 if TYPE_CHECKING:
@@ -32,10 +32,9 @@ if TYPE_CHECKING:
     Array = npt.NDArray[Any]
     Read = tuple[Resource, dict[str, list[Any]], RawTable]
 
-__all__ = ["CHECK_KEYS", "Check", "enforce_checks", "find_misfits", "read_check", "with_own_checks"]
+__all__ = ["Check", "enforce_checks", "find_misfits", "with_own_checks"]
 
-#: What a descriptor may say of a check.
-CHECK_KEYS = frozenset(("name", "condition", "reason", "where", "other", "previous"))
+
 OTHER_PREFIX, PREVIOUS_PREFIX = "other_", "previous_"
 #: So few broken rows of a download are never taken for another unit.
 MIN_BROKEN_ROWS = 2
@@ -79,50 +78,6 @@ class Check:
         return reached
 
 
-def read_check(raw: Mapping[str, Any], where: str) -> tuple[Check | None, list[tuple[str, str]]]:
-    """Read a check from a descriptor; return it, or None and what is wrong as (key, reason).
-
-    Examples
-    --------
-    >>> stated = {"name": "dense", "condition": "sparse <= 2*dense", "reason": "2:4 at most doubles"}
-    >>> check, wrong = read_check(stated, "")
-    >>> check.condition.text, wrong
-    ('sparse <= 2*dense', [])
-    >>> read_check({"name": "dense", "condition": "sparse", "reason": " "}, "chips")[1][0]
-    ('reason', 'is missing: why must it hold?')
-    """
-    wrong: list[tuple[str, str]] = []
-    texts = {key: raw.get(key, "") for key in ("name", "condition", "reason", "previous")}
-    for key, value in texts.items():
-        if not isinstance(value, str):
-            wrong.append((key, "expected text"))
-        elif not value.strip() and key != "previous":
-            wrong.append((key, "is missing" + (": why must it hold?" if key == "reason" else "")))
-    rows, other = raw.get("where", {}), raw.get("other", {})
-    lists = {}
-    for column, value in rows.items() if isinstance(rows, dict) else ():
-        values = value if isinstance(value, list) else [value]
-        if not values or not all(isinstance(v, str) for v in values):
-            wrong.append((f"where.{printable(column, 60)}", "expected a text or a list of texts"))
-        lists[column] = tuple(values)
-    for key, value in (("where", rows), ("other", other)):
-        if not isinstance(value, dict):
-            wrong.append((key, "expected an object from columns to values"))
-    if isinstance(other, dict) and not all(isinstance(v, str) for v in other.values()):
-        wrong.append(("other", "expected texts"))
-    if wrong:
-        return None, wrong
-    try:
-        condition = parse_row_condition(texts["condition"], where=where)
-    except FormulaError as error:
-        return None, [("condition", str(error))]
-    result = Check(
-        name=texts["name"], condition=condition, reason=texts["reason"], where=lists, other=other,
-        previous=texts["previous"],
-    )  # fmt: skip
-    return result, []
-
-
 def _reach(resource: Resource, resources: Sequence[Resource]) -> dict[str, tuple[Resource, Field]]:
     """Return the columns a check of this resource may name: its own, and those of resources whose key it carries."""
     own = {f.name: (resource, f) for f in resource.fields}
@@ -138,8 +93,7 @@ def find_misfits(resource: Resource, resources: Sequence[Resource]) -> list[str]
     known = _reach(resource, resources)
 
     def missing(name: str, of: Sequence[str], what: str) -> str:
-        hint = nearest(name, of)
-        return f"no {what} '{printable(name, 60)}'" + (f"; did you mean '{hint}'?" if hint else "")
+        return f"no {what} '{printable(name, 60)}'{did_you_mean(name, of)}"
 
     for check in resource.checks:
         says = []
@@ -313,9 +267,7 @@ def _cell_number(value: Any) -> float:
     """Return a cell as the number a condition sees: a date is a decimal year."""
     if value is None:
         return float("nan")
-    if isinstance(value, datetime.date):
-        return value.year + (value.timetuple().tm_yday - 1) / (366 if isleap(value.year) else 365)
-    return float(value)
+    return float(decimal_year(value) if isinstance(value, datetime.date) else value)
 
 
 def _key_text(value: Any) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,8 @@ from forecast.base.saved_records import (
     ValueSchema,
     find_problems,
 )
-from forecast.errors import TableError, first_names, nearest, printable
+from forecast.errors import FormulaError, TableError, did_you_mean, first_names, printable
+from forecast.formula import parse_row_condition
 from forecast.tables.schema import cells, checks
 from forecast.units.qualifiers import ATTRIBUTES
 
@@ -36,6 +37,7 @@ __all__ = ["RECORDED_HASH", "Field", "Package", "Resource", "read_descriptor"]
 
 MAX_DESCRIPTOR_BYTES = 4 * 2**20
 FIELD_TYPES = ("string", "number", "integer", "date", "boolean")
+_PARSERS = {"number": cells.parse_cell_number, "integer": cells.integer, "date": cells.date, "boolean": cells.boolean}
 HASH_PATTERN = re.compile(r"sha256:[0-9a-f]{64}")
 #: In the place of a hash that nobody published: the one that a download has at its first fetch, from then on.
 RECORDED_HASH = "recorded"
@@ -111,6 +113,22 @@ _FIELD = ObjectSchema(
 )  # fmt: skip
 
 
+_CHECK = ObjectSchema(
+    {
+        "name": _NON_EMPTY_TEXT,
+        "condition": _NON_EMPTY_TEXT,
+        "reason": ValueSchema("text that says why it must hold", _NON_EMPTY_TEXT.good),
+    },
+    {
+        "where": MappingSchema(
+            ValueSchema("a text or a list of texts", lambda v: isinstance(v, str) or (bool(v) and _KEY.good(v)))
+        ),
+        "other": MappingSchema(_TEXT_SCHEMA),
+        "previous": _TEXT_SCHEMA,
+    },
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Field:
     """A column: its type, unit and constraints. `minimum`, `maximum` and `enum` are in the column's own type.
@@ -131,15 +149,7 @@ class Field:
 
     def value(self, cell: str) -> Any:
         """Return a cell's value in this column's type; ValueError says what is wrong with it."""
-        if self.type == "number":
-            return cells.parse_cell_number(cell)
-        if self.type == "integer":
-            return cells.integer(cell)
-        if self.type == "date":
-            return cells.date(cell)
-        if self.type == "boolean":
-            return cells.boolean(cell)
-        return cells.normalise_text(cell)
+        return _PARSERS.get(self.type, cells.normalise_text)(cell)
 
     def check(self, value: Any) -> str | None:
         """Say which constraint a value breaks, or None."""
@@ -299,22 +309,23 @@ def _no_reader(parser: str) -> str:
     from forecast.contract.registry import get_registry
 
     known = get_registry().names("reader")
-    hint = nearest(parser.rpartition(":")[2].replace("_", "-"), known) or nearest(parser, known)
-    says = f"; did you mean '{printable(hint)}'?" if hint else ""
-    return f"'{printable(parser, 80)}': a file names 'csv' or a reader that a plugin registered, never code{says}"
+    hint = did_you_mean(parser.rpartition(":")[2].replace("_", "-"), known) or did_you_mean(parser, known)
+    return f"'{printable(parser, 80)}': a file names 'csv' or a reader that a plugin registered, never code{hint}"
 
 
 def _read_checks(r: _DescriptorReader, schema: Mapping[str, Any], at: str) -> tuple[checks.Check, ...]:
     found = []
     for i, entry in enumerate(schema.get("checks", [])):
         here = f"{at}.checks[{i}]"
-        if r.read_form(entry, here, ObjectSchema({}, dict.fromkeys(checks.CHECK_KEYS, ANYTHING))) is None:
+        if (stated := r.read_form(entry, here, _CHECK)) is None:
             continue
-        made, wrong = checks.read_check(entry, "")
-        for key, reason in wrong:
-            r.fail(f"{here}.{key}", reason)
-        if made is not None:
-            found.append(made)
+        try:
+            condition = parse_row_condition(stated["condition"], where="")
+        except FormulaError as error:
+            r.fail(f"{here}.condition", str(error))
+            continue
+        rows = {column: (v,) if isinstance(v, str) else tuple(v) for column, v in stated.get("where", {}).items()}
+        found.append(checks.Check(**{**stated, "condition": condition, "where": rows}))
     return tuple(found)
 
 
@@ -322,8 +333,7 @@ def _among(r: _DescriptorReader, listed: Sequence[str], names: Sequence[str], at
     """Return names of fields, and say which are none."""
     for name in listed:
         if name not in names:
-            hint = nearest(name, names)
-            r.fail(at, f"no field '{printable(name, 60)}'" + (f"; did you mean '{hint}'?" if hint else ""))
+            r.fail(at, f"no field '{printable(name, 60)}'{did_you_mean(name, names)}")
     return tuple(name for name in listed if name in names)
 
 
@@ -370,9 +380,8 @@ def _field(r: _DescriptorReader, raw: Any, at: str) -> Field | None:
     if "/" in name or name != name.strip() or any(not c.isprintable() for c in name):
         r.fail(f"{at}.name", f"'{printable(name, 60)}': no '/', control characters or blanks around it")
     if kind not in FIELD_TYPES:
-        hint = nearest(kind, FIELD_TYPES)
-        says = f"; did you mean '{hint}'?" if hint else ""
-        r.fail(f"{at}.type", f"'{printable(kind, 40)}'; expected one of {', '.join(FIELD_TYPES)}{says}")
+        listed = ", ".join(FIELD_TYPES)
+        r.fail(f"{at}.type", f"'{printable(kind, 40)}'; expected one of {listed}{did_you_mean(kind, FIELD_TYPES)}")
     if kind == "number" and "unit" not in top:
         r.fail(f"{at}.unit", f"is missing: a number has a unit ('{printable(name, 60)}'); \"\" is dimensionless")
     if kind in ("string", "date", "boolean") and top.get("unit"):
@@ -385,8 +394,8 @@ def _field(r: _DescriptorReader, raw: Any, at: str) -> Field | None:
     )
     limits = top.get("constraints", {})
     enum = limits.get("enum")
-    return Field(
-        name=name, type=kind, unit=plain.unit, title=plain.title, required=limits.get("required", False),
+    return replace(
+        plain, required=limits.get("required", False),
         minimum=_limit(r, plain, limits, "minimum", at), maximum=_limit(r, plain, limits, "maximum", at),
         enum=None if enum is None else tuple(_typed_value(r, plain, v, f"{at}.constraints.enum") for v in enum),
         qualifiers={key: cells.normalise_text(text) for key, text in top.get("qualifiers", {}).items()},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from forecast.errors import nearest, printable
+from forecast.errors import did_you_mean, printable
 from forecast.tables.raw_table import RawTable
 from forecast.tables.schema import cells
 from forecast.tables.schema.descriptor import Field, Resource
@@ -39,9 +39,8 @@ def parse_resource(resource: Resource, csv: RawTable, failures: list[str]) -> di
     names = {field.name for field in resource.fields}
     for name in csv:
         if name not in names:
-            hint = nearest(name, names)
-            says = f"; did you mean '{printable(hint, 60)}'?" if hint else ""
-            failures.append(f"{csv.label}:1:{printable(name, 80)}: the schema has no such field{says}")
+            hint = did_you_mean(name, names)
+            failures.append(f"{csv.label}:1:{printable(name, 80)}: the schema has no such field{hint}")
     values: dict[str, list[Any]] = {}
     for field in resource.fields:
         if field.name not in csv:

@@ -148,7 +148,7 @@ def _largest(years: Array, as_of: float | None, name: str) -> Array:
     """Return the logarithm of the largest training run so far at each date."""
     from forecast.tables import series
 
-    date, record, _ = series.read_series(
+    date, record, *_ = series.read_columns(
         RUNS_TABLE, x="date", y="training_compute", records=True, as_of=as_of, name=name
     )
     return np.asarray(np.log10(record[np.maximum(np.searchsorted(date, years, side="right") - 1, 0)]))
