@@ -15,6 +15,7 @@ or left out of a download with a warning.
 from __future__ import annotations
 
 import functools
+import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -59,6 +60,7 @@ __all__ = [
     "descriptor_of",
     "file_hash",
     "flatten_rows",
+    "flatten_variable",
     "from_decimal_year",
     "is_plain_file",
     "read",
@@ -296,18 +298,21 @@ def _load(edition: Edition) -> xr.Dataset:
     package = edition.package
     failures: list[str] = []
     read: list[tuple[Resource, dict[str, list[Any]], RawTable]] = []
-    origins: list[resource_bytes.ResourceCells] = []
+    hashes: list[str] = []
+    recorded: list[str] = []
     own: list[str] = []
     for resource in package.resources:
-        origin = resource_bytes.open_resource(package, resource, edition.pinned.get(resource.name, ""))
-        values, cells = parse_resource(resource, origin.cells, failures), origin.cells
+        cells, day = resource_bytes.open_resource(package, resource, edition.pinned.get(resource.name, ""))
+        values = parse_resource(resource, cells, failures)
+        hashes.append(cells.hash)
+        recorded.append(day)
         if (beside := editions.added_rows(edition, resource)) is not None:
             more = parse_resource(*beside, failures)
             own += [str(each) for each in more[resource.key[0]]] if len(resource.key) == 1 else []
             values = {name: [*own, *more[name]] for name, own in values.items()}
             cells = join_rows(cells, beside[1])
         read.append((resource, values, cells))
-        origins.append(origin)
+
     if failures:
         raise TableError(failures)
     read = list(editions.apply_substitution(edition, checks.enforce_checks(read, f"table '{package.name}'")))
@@ -340,11 +345,11 @@ def _load(edition: Edition) -> xr.Dataset:
                 coords[field.name] = ((field.name,), _dense(field, labels, (len(labels),), (slice(None),)), attrs)
             else:
                 variables[field.name] = (dims, _dense(field, values[field.name], shape, index), attrs)
-    attributes = _dataset_attributes(edition, origins)
+    attributes = _dataset_attributes(edition, hashes, recorded)
     return xr.Dataset(variables, coords, {**attributes, **({"beside": to_json(own)} if own else {})})
 
 
-def _dataset_attributes(edition: Edition, origins: list[resource_bytes.ResourceCells]) -> dict[str, str]:
+def _dataset_attributes(edition: Edition, hashes: list[str], recorded: list[str]) -> dict[str, str]:
     package, beside = edition.package, dict.fromkeys(digest for _, digest in edition.added.values())
     citation = {
         "name": package.name,
@@ -352,10 +357,10 @@ def _dataset_attributes(edition: Edition, origins: list[resource_bytes.ResourceC
         "version": package.version,
         "licenses": to_json(package.licenses),
         "sources": to_json(package.sources),
-        "hash": " ".join((*(origin.hash for origin in origins), *beside)),
+        "hash": " ".join((*hashes, *beside)),
     }
-    if any(origin.recorded for origin in origins):
-        citation["recorded"] = " ".join((*(origin.recorded or "-" for origin in origins), *("-" for _ in beside)))
+    if any(recorded):
+        citation["recorded"] = " ".join((*(day or "-" for day in recorded), *("-" for _ in beside)))
     return citation
 
 
@@ -387,10 +392,7 @@ def _check_shared(package: Package) -> None:
 
 
 def _check_grid(resource: Resource, shape: tuple[int, ...], label: str) -> None:
-    size = 1
-    for n in shape:
-        size *= n
-    if len(shape) > 1 and size > MAX_GRID_CELLS:
+    if len(shape) > 1 and math.prod(shape) > MAX_GRID_CELLS:
         extent = " x ".join(f"{n:,}" for n in shape)
         raise TableError(f"{label}: the primary key spans a grid of {extent} cells; at most {MAX_GRID_CELLS:,}")
 
@@ -450,7 +452,7 @@ def flatten_rows(ds: xr.Dataset, *, where: str = "") -> xr.Dataset:
         raise EmptyDataError(f"{at}the Dataset has no rows")
     if total > 4 * MAX_GRID_CELLS:
         raise DataError(f"{at}a Dataset of {total:,} places; at most {4 * MAX_GRID_CELLS:,} are laid out as rows")
-    flat = {str(n): _flatten_variable(v, sizes) for n, v in ds.variables.items()}
+    flat = {str(n): flatten_variable(v, sizes) for n, v in ds.variables.items()}
     keep = np.ones(total, dtype=bool)
     whole = [str(n) for n in ds.data_vars if set(ds.variables[n].dims) == set(sizes)]
     if len(sizes) > 1 and whole:
@@ -460,7 +462,7 @@ def flatten_rows(ds: xr.Dataset, *, where: str = "") -> xr.Dataset:
     return xr.Dataset({n: ("row", v[keep], ds.variables[n].attrs) for n, v in flat.items()}, attrs=ds.attrs)
 
 
-def _flatten_variable(variable: xr.Variable, sizes: Mapping[Any, int]) -> Array:
+def flatten_variable(variable: xr.Variable, sizes: Mapping[Any, int]) -> Array:
     """Return the values on all dimensions, in their order, as one row."""
     import numpy as np
 

@@ -77,10 +77,6 @@ class ColumnMeaning:
         labels = None if self.labels is None else self.labels[keep]
         return replace(self, values=self.values[keep], labels=labels)
 
-    def copied(self) -> ColumnMeaning:
-        """Return a meaning whose values may be written to."""
-        return replace(self, values=self.values.copy())
-
     def missing_mask(self) -> npt.NDArray[np.bool_]:
         """Return a mask of the rows in which the column has nothing."""
         kind = self.values.dtype.kind

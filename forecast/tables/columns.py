@@ -321,8 +321,7 @@ class Columns(Mapping[str, "Array"]):
 
     def copied(self) -> Columns:
         """Return columns that may be written to, with notes of their own."""
-        return self._derived({name: functools.partial(self._copied, name) for name in self}, self.rows,
-                             copy.deepcopy(self.notes))  # fmt: skip
+        return self.take(np.ones(self.rows, dtype=bool)).with_notes(copy.deepcopy(self.notes))
 
     def read_whole(self) -> Columns:
         """Return the same columns, all of them understood, so that they can be handed to other processes."""
@@ -365,9 +364,6 @@ class Columns(Mapping[str, "Array"]):
 
     def _taken(self, name: str, keep: npt.NDArray[np.bool_]) -> ColumnMeaning:
         return self.meaning(name).take(keep)
-
-    def _copied(self, name: str) -> ColumnMeaning:
-        return self.meaning(name).take(slice(None)).copied()
 
     def column(self, name: str) -> Array:
         """Return a column; an unknown name suggests the nearest.

@@ -148,7 +148,9 @@ def read_version(source: str | os.PathLike[str], *, key: Sequence[str] = ()) -> 
         data = tables.to_columns(text)
         cells = {name: data.texts(name) for name in data}
         plain = {name: _plain_values(data[name], "") for name in data}
-        part = ChangedResource(key=_version_of_columns(plain, key, data.label), columns=plain)
+        for column in key:
+            data.column(column)  # an unknown one suggests the nearest
+        part = ChangedResource(key=tuple(key), columns=plain)
         digest = tables.file_hash(text)
         return Version(name=Path(text).name, version="", hash=digest, parts=(part,), data=text, text=cells)
     name, _, which = text.rpartition("@")
@@ -164,17 +166,10 @@ def read_version(source: str | os.PathLike[str], *, key: Sequence[str] = ()) -> 
     )
 
 
-def _version_of_columns(columns: Mapping[str, list[Any]], key: Sequence[str], label: str) -> tuple[str, ...]:
-    from forecast.errors import UnknownNameError
-
-    for name in key:
-        if name not in columns:
-            raise UnknownNameError("column", name, columns, where=label)
-    return tuple(key)
-
-
 def _split_by_key(dataset: xr.Dataset) -> Iterator[ChangedResource]:
     """Take a Dataset apart into the columns that lie along the same key, and drop the places where no row is."""
+    from forecast import tables
+
     groups: dict[tuple[str, ...], list[str]] = {}
     for name, variable in dataset.data_vars.items():
         groups.setdefault(tuple(map(str, variable.dims)), []).append(str(name))
@@ -182,14 +177,9 @@ def _split_by_key(dataset: xr.Dataset) -> Iterator[ChangedResource]:
         shape = tuple(dataset.sizes[d] for d in dims)
         key = tuple(d for d in dims if d in dataset.coords)
         flat: dict[str, list[Any]] = {}
-        for place, dim in enumerate(dims):
-            if dim in key:
-                along = np.broadcast_to(
-                    dataset[dim].values.reshape([-1 if i == place else 1 for i in range(len(dims))]), shape
-                )
-                flat[dim] = _plain_values(along.ravel(), dataset[dim].attrs.get("type", ""))
-        for name in names:
-            flat[name] = _plain_values(dataset[name].values.ravel(), dataset[name].attrs.get("type", ""))
+        for name in (*key, *names):
+            values = tables.flatten_variable(dataset[name].variable, dict(zip(dims, shape, strict=True)))
+            flat[name] = _plain_values(values, dataset[name].attrs.get("type", ""))
         rows = [i for i in range(int(np.prod(shape))) if any(flat[name][i] is not None for name in names)]
         types = {n: dataset[n].attrs.get("type", "") for n in (*key, *names)}
         units = {n: dataset[n].attrs["unit"] for n, kind in types.items() if kind == "number"}
@@ -337,40 +327,42 @@ def _difference(a: ChangedResource, b: ChangedResource, left: str, right: str) -
     came = tuple(n for n in b.columns if n not in a.columns)
     went = tuple(n for n in a.columns if n not in b.columns)
     units = {n: (a.units[n], b.units[n]) for n in a.units if n in b.units and a.units[n] != b.units[n]}
-    if not a.key:
-        names = _shared_columns(a, b)
-        one, two = (Counter(zip(*(side.columns[n] for n in names), strict=True)) for side in (a, b))
-        added, removed = (tuple(dict(zip(names, r, strict=True)) for r in c.elements()) for c in (two - one, one - two))
-        return Difference(
-            key=(), before=a.rows, after=b.rows, added=added, removed=removed,
-            columns_added=came, columns_removed=went, units_changed=units,
-        )  # fmt: skip
-    places = _rows_by_key(b, right)
-    known = _rows_by_key(a, left)
+    names = a.key or tuple(_shared_columns(a, b))
     changed: list[RowChange] = []
-    for name in _shared_columns(a, b):
-        if name in a.key:
-            continue
-        theirs = _convert_unit(b, name, units)
-        for key, row in known.items():
-            if key not in places:
-                continue
-            was, now = a.columns[name][row], theirs[places[key]]
-            if not _is_equal(was, now):
-                changed.append(RowChange(key=dict(zip(a.key, key, strict=True)), column=name, before=was, after=now))
-    order = {key: row for row, key in enumerate(known)}
-    changed.sort(key=lambda change: order[tuple(change.key.values())])
+    if not a.key:
+        one, two = (Counter(zip(*(side.columns[n] for n in names), strict=True)) for side in (a, b))
+        added, removed = (two - one).elements(), (one - two).elements()
+    else:
+        places, known = _rows_by_key(b, right), _rows_by_key(a, left)
+        changed = list(_changes(a, b, known, places, units))
+        added, removed = (key for key in places if key not in known), (key for key in known if key not in places)
     return Difference(
         key=a.key,
         before=a.rows,
         after=b.rows,
-        added=tuple(dict(zip(a.key, key, strict=True)) for key in places if key not in known),
-        removed=tuple(dict(zip(a.key, key, strict=True)) for key in known if key not in places),
+        added=tuple(dict(zip(names, row, strict=True)) for row in added),
+        removed=tuple(dict(zip(names, row, strict=True)) for row in removed),
         changed=tuple(changed),
         columns_added=came,
         columns_removed=went,
         units_changed=units,
     )
+
+
+def _changes(
+    a: ChangedResource,
+    b: ChangedResource,
+    known: Mapping[Key, int],
+    places: Mapping[Key, int],
+    units: Mapping[str, tuple[str, str]],
+) -> Iterator[RowChange]:
+    """Yield the cells that differ in the rows of both, row by row."""
+    theirs = {name: _convert_unit(b, name, units) for name in _shared_columns(a, b) if name not in a.key}
+    for key, row in known.items():
+        for name, cells in theirs.items() if key in places else ():
+            was, now = a.columns[name][row], cells[places[key]]
+            if not _is_equal(was, now):
+                yield RowChange(key=dict(zip(a.key, key, strict=True)), column=name, before=was, after=now)
 
 
 def _rows_by_key(part: ChangedResource, name: str) -> dict[Key, int]:

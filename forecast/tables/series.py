@@ -149,7 +149,7 @@ def read_columns(
     *,
     x: str,
     y: str,
-    covariates: Mapping[str, str] = MappingProxyType({}),
+    covariates: Any = MappingProxyType({}),
     where: Mapping[str, str] | None = None,
     as_of: float | None = None,
     name: str = "series",

@@ -139,9 +139,7 @@ def test_what_cannot_be_says_which_key(csv, keys, error, says):
 
 
 def test_since_must_be_a_date_in_python_too(csv):
-    with pytest.raises(
-        UsageError, match="trend: since: expected a date such as 2030, .*, got 'then'"
-    ):
+    with pytest.raises(UsageError, match=r"trend: since: expected a date such as 2030, .*, got 'then'"):
         forecast.trend(csv, **PLAIN, since="then").fit()
 
 

@@ -16,8 +16,8 @@ import pytest
 from forecast.base import access
 from forecast.errors import DownloadError
 from forecast.tables.remote import connection, download
-from forecast.tables.remote.connection import RefusedError, public
-from forecast.tables.remote.download import fetch
+from forecast.tables.remote.connection import public
+from forecast.tables.remote.download import RefusedError, fetch
 
 BODY = b"run,loss\na,2.5\n"
 DIGEST = "sha256:" + hashlib.sha256(BODY).hexdigest()

@@ -121,7 +121,7 @@ def test_an_update_keeps_the_earlier_snapshot(runs, upstream, monkeypatch):
     back = take(runs, expected=sha(ONE))  # without a network
     assert (back.how, back.snapshot.fetched, back.before.hash) == ("chosen", DAY, sha(TWO))
     assert table(runs)["loss"].sizes == {"run": 2}
-    assert [s.hash for s in snapshots.find_snapshots(cache_folder(), f"{upstream.url}/runs.csv").earlier] == [sha(TWO)]
+    assert [s.hash for s in snapshots.read_snapshots(cache_folder())[f"{upstream.url}/runs.csv"].earlier] == [sha(TWO)]
 
 
 def test_two_snapshots_of_one_table_are_compared(runs, upstream):

@@ -421,7 +421,7 @@ def _snapshot(resource: Resource) -> Snapshot | None:
 
     if resource.hash != RECORDED_HASH:
         return None
-    known = snapshots.find_snapshots(cache_folder(), resource.path)
+    known = snapshots.read_snapshots(cache_folder()).get(resource.path)
     return known.current if known else None
 
 

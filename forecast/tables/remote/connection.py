@@ -30,15 +30,12 @@ from urllib3.exceptions import NameResolutionError, NewConnectionError
 
 from forecast.base import access
 from forecast.errors import printable
+from forecast.tables.remote.download import RefusedError, checked_host
 
-__all__ = ["RefusedError", "public", "session"]
+__all__ = ["public", "session"]
 
 #: Where an IPv6 address stands for an IPv4 address: the prefix, and how many bits stand after that.
 _EMBEDDED_IPV4 = (("::ffff:0:0/96", 0), ("64:ff9b::/96", 0), ("2002::/16", 80))
-
-
-class RefusedError(Exception):
-    """An address that a file from a stranger may not name."""
 
 
 def public(address: str) -> bool:
@@ -131,7 +128,7 @@ class _Adapter(HTTPAdapter):
 
     def send(self, request: Any, *args: Any, **options: Any) -> Any:
         """Send a request; each of a row of redirects comes through here."""
-        host = _checked_url(str(request.url))
+        host = checked_host(str(request.url))
         # a proxy finds the address itself: what is known here of the name is all that can be checked
         if select_proxy(str(request.url), options.get("proxies")):
             with contextlib.suppress(socket.gaierror):
@@ -149,7 +146,7 @@ class _Session(requests.Session):
                 whole = urljoin(str(resp.url), target)
             except ValueError:
                 whole = target
-            _checked_url(whole)
+            checked_host(whole)
             if urlsplit(str(resp.url)).scheme == "https" and urlsplit(whole).scheme != "https":
                 raise RefusedError(f"the server redirects from https to '{printable(whole, 120)}'")
         return target
@@ -157,20 +154,6 @@ class _Session(requests.Session):
     def rebuild_auth(self, prepared_request: Any, response: Any) -> None:
         """Take along no password, and look for none in ``.netrc``."""
         prepared_request.headers.pop("Authorization", None)
-
-
-def _checked_url(url: str) -> str:
-    """Return the host of a plain web address."""
-    try:
-        parts = urlsplit(url)
-        host, user = parts.hostname, parts.username
-    except ValueError:
-        raise RefusedError(f"'{printable(url, 120)}' is not a URL") from None
-    if parts.scheme not in ("http", "https") or not host:
-        raise RefusedError(f"'{printable(url, 120)}': expected an http or https URL")
-    if user is not None:
-        raise RefusedError(f"'{printable(host, 120)}': a URL with a user name")
-    return host
 
 
 @contextlib.contextmanager

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 from urllib.parse import urlsplit
 
 from forecast.base import access, budgets
@@ -28,10 +28,12 @@ from forecast.tables.schema.descriptor import RECORDED_HASH
 __all__ = [
     "FETCH_COMMAND",
     "MAX_DOWNLOAD_BYTES",
+    "RefusedError",
     "absent",
     "adopt",
     "cache_folder",
     "check_url",
+    "checked_host",
     "fetch",
     "report_downloads",
     "transfer",
@@ -77,10 +79,9 @@ class _Bounded:
     def write(self, data: bytes) -> int:
         budgets.check_time("a download", self.limit - self.left, things="bytes")
         self.left -= len(data)
-        if self.left < 0:
-            raise _TooMuchError("is larger than the limit")
-        if time.monotonic() > self.end:
-            raise _TooMuchError("takes too long")
+        if self.left < 0 or time.monotonic() > self.end:
+            what = "is larger than the limit" if self.left < 0 else "takes too long"
+            raise _TransferError(f"it {what} ({self.limit:,} bytes, {DEADLINE_SECONDS:.0f} s)")
         if told := _PROGRESS.get():
             told(self.limit - self.left, self.total)
         return self.stream.write(data)
@@ -99,25 +100,36 @@ def report_downloads(progress: Callable[[float, float], None]) -> Iterator[None]
         _PROGRESS.reset(token)
 
 
-class _TooMuchError(Exception):
-    pass
-
-
 class _TransferError(Exception):
-    pass
+    """Why a file could not be fetched."""
+
+
+class RefusedError(_TransferError):
+    """An address that a file from a stranger may not name."""
+
+
+def checked_host(url: str) -> str:
+    """Return the host of a plain web address; RefusedError says what another address is."""
+    try:
+        parts = urlsplit(url)
+        host, user = parts.hostname, parts.username
+    except ValueError:
+        raise RefusedError(f"'{printable(url, 120)}' is not a URL") from None
+    if parts.scheme not in ("http", "https") or not host:
+        raise RefusedError(f"'{printable(url, 120)}': expected an http or https URL")
+    if user is not None:
+        raise RefusedError(f"'{printable(host, 120)}': a URL with a user name")
+    return host
 
 
 def check_url(url: str, where: str) -> None:
     """Raise DownloadError unless `url` is a plain web address."""
     try:
-        parts = urlsplit(url)
-        host, user = parts.hostname, parts.username
-    except ValueError:
-        raise DownloadError(f"{where}: '{printable(url, 120)}' is not a URL") from None
-    if parts.scheme not in ("http", "https") or not host:
-        raise DownloadError(f"{where}: '{printable(url, 120)}': expected an http or https URL")
-    if user is not None or any(not c.isprintable() or c == " " for c in url):
-        raise DownloadError(f"{where}: '{printable(host, 120)}': a URL with a user name, blanks or control characters")
+        host = checked_host(url)
+    except RefusedError as error:
+        raise DownloadError(f"{where}: {error}") from None
+    if any(not c.isprintable() or c == " " for c in url):
+        raise DownloadError(f"{where}: '{printable(host, 120)}': a URL with blanks or control characters")
 
 
 def fetch(
@@ -162,10 +174,12 @@ def fetch(
     if not digest.startswith("sha256:"):
         raise DownloadError(f"{where}: expected a hash 'sha256:...'")
     target = cache_folder() / f"{digest[7:19]}-{name}"
-    cached = _is_cached(target, digest, limit)
-    if cached:
-        return target
-    wrong = " (the file there now is another one)" if cached is False else ""
+    try:
+        if file_hash(target, limit=limit) == digest:
+            return target
+    except DataError:  # it is not there, or cannot be read
+        pass
+    wrong = " (the file there now is another one)" if os.path.lexists(target) else ""
     if not access.current().downloads:
         raise DownloadError(absent(url, where, command, f"put the file by hand at {printable(target, 300)}{wrong}"))
     reason = _download(url, target, digest, limit)
@@ -205,14 +219,6 @@ def adopt(file: str | os.PathLike[str], digest: str, name: str, *, where: str, l
     return target
 
 
-def _is_cached(target: Path, digest: str, limit: int) -> bool | None:
-    """Tell whether the cached copy is the described file; None where there is none."""
-    try:
-        return file_hash(target, limit=limit) == digest
-    except DataError:
-        return False if os.path.lexists(target) else None
-
-
 def _download(url: str, target: Path, digest: str, limit: int) -> str:
     """Download to a temporary name, verify, rename. Return why it could not be done, or nothing."""
     try:
@@ -234,37 +240,30 @@ def transfer(url: str, target: Path, limit: int = MAX_DOWNLOAD_BYTES) -> str:
     """Write what a URL gives to a file. Return why it could not be done, or nothing."""
     if not access.current().downloads:  # this is the one place that opens a connection
         return "downloads are not allowed"
-    try:
-        with target.open("wb") as stream:
-            _transfer(url, _Bounded(stream, limit))
-    except _TransferError as error:
-        return str(error)
-    except _TooMuchError as error:
-        return f"it {error} ({limit:,} bytes, {DEADLINE_SECONDS:.0f} s)"
-    except OSError as error:
-        return _short_reason(error)
-    return ""
-
-
-def _transfer(url: str, stream: Any) -> None:
-    from forecast.tables.remote.connection import RefusedError, session
+    from forecast.tables.remote.connection import session
 
     try:
-        with session() as made, made.get(url, timeout=TIMEOUT_SECONDS, stream=True) as answer:
+        with (
+            target.open("wb") as file,
+            session() as made,
+            made.get(url, timeout=TIMEOUT_SECONDS, stream=True) as answer,
+        ):
+            stream = _Bounded(file, limit)
             answer.raise_for_status()
             stated = answer.headers.get("Content-Length", "")
             if stated.isascii() and stated.isdigit() and "Content-Encoding" not in answer.headers:
                 stream.total = int(stated[:20])  # a promise, and only for the bar
             for chunk in answer.iter_content(CHUNK_BYTES):
                 stream.write(chunk)
-    except (_TooMuchError, BudgetError):
+    except BudgetError:
         raise
-    except RefusedError as error:
-        raise _TransferError(str(error)) from error
+    except _TransferError as error:
+        return str(error)
     except OSError as error:  # requests' exceptions are OSErrors; a full disk is one too
-        raise _TransferError(_short_reason(error)) from error
+        return _short_reason(error)
     except Exception as error:  # urllib3 lets some of its own through (LocationParseError)
-        raise _TransferError(printable(f"{type(error).__name__}: {error}", 120)) from error
+        return printable(f"{type(error).__name__}: {error}", 120)
+    return ""
 
 
 def _short_reason(error: OSError) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from forecast.tables.remote.trust_on_first_use import Copy
 
 __all__ = [
-    "ResourceCells",
     "command",
     "in_cache",
     "local_copy",
@@ -39,18 +37,6 @@ __all__ = [
 
 #: In the place of a hash: the snapshot before the current one.
 EARLIER_HASH = "earlier"
-
-
-@dataclass(frozen=True, kw_only=True)
-class ResourceCells:
-    """The cells of a resource, the hash of the file they were read from, and the day on which that was recorded.
-
-    `recorded` is empty where the descriptor states the hash.
-    """
-
-    cells: RawTable
-    hash: str
-    recorded: str = ""
 
 
 def where_of(package: Package, resource: Resource) -> str:
@@ -77,8 +63,10 @@ def in_cache(resource: Resource) -> str:
     return f"{resource.name}.{'csv' if resource.format == 'csv' else 'data'}"
 
 
-def open_resource(package: Package, resource: Resource, snapshot: str = "") -> ResourceCells:
-    """Return a resource's cells as text, its bytes verified against the described or recorded hash.
+def open_resource(package: Package, resource: Resource, snapshot: str = "") -> tuple[RawTable, str]:
+    """Return a resource's cells as text, its bytes verified, and the day on which their hash was recorded.
+
+    The day is empty where the descriptor states the hash.
 
     Parameters
     ----------
@@ -93,7 +81,11 @@ def open_resource(package: Package, resource: Resource, snapshot: str = "") -> R
     else:
         copy = _snapshot_copy(resource, snapshot, where) if snapshot else local_copy(package, resource)
         path, digest, recorded = copy.path, copy.snapshot.hash, copy.snapshot.fetched
-    return ResourceCells(cells=_check_bytes(resource, path, digest, where), hash=digest, recorded=recorded)
+    cells = _read_cells(resource, path, where)
+    if cells.hash != digest:  # over the very bytes that were read
+        stated = RECORDED_HASH if resource.hash == RECORDED_HASH else "described"
+        raise TableError(f"{printable(path.name, 40)}: its hash is {cells.hash}, {stated} is {digest}")
+    return cells, recorded
 
 
 def local_copy(
@@ -147,7 +139,7 @@ def _snapshot_copy(resource: Resource, snapshot: str, where: str) -> Copy:
     from forecast.tables.remote.download import cache_folder
 
     folder = cache_folder()
-    known = snapshots.find_snapshots(folder, resource.path)
+    known = snapshots.read_snapshots(folder).get(resource.path)
     one = known.of(snapshot) if known else None
     if one is None:
         raise DataError(f"{where}: no snapshot {printable(snapshot, 80)} is recorded")
@@ -178,11 +170,11 @@ def pinned_hash(package: Package, which: str) -> dict[str, str]:
     from forecast.tables.remote import snapshots
     from forecast.tables.remote.download import cache_folder
 
-    folder = cache_folder()
     chosen: dict[str, str] = {}
     candidates: list[str] = []
+    every = snapshots.read_snapshots(cache_folder())
     for resource in package.resources:
-        known = snapshots.find_snapshots(folder, resource.path) if resource.hash == RECORDED_HASH else None
+        known = every.get(resource.path) if resource.hash == RECORDED_HASH else None
         if known is None:
             continue
         candidates += [s.hash for s in (known.current, *known.earlier)]
@@ -217,14 +209,6 @@ def readable(resource: Resource, path: Path, where: str) -> int:
         raise TableError(failures)
     ((_, _, kept),) = checks.enforce_checks([(checks.with_own_checks(resource), values, cells)], where)
     return len(kept.lines)
-
-
-def _check_bytes(resource: Resource, path: Path, digest: str, where: str) -> RawTable:
-    read = _read_cells(resource, path, where)
-    if read.hash != digest:  # over the very bytes that were read
-        stated = RECORDED_HASH if resource.hash == RECORDED_HASH else "described"
-        raise TableError(f"{printable(path.name, 40)}: its hash is {read.hash}, {stated} is {digest}")
-    return read
 
 
 def _read_cells(resource: Resource, path: Path, where: str) -> RawTable:

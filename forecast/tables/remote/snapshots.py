@@ -24,7 +24,7 @@ from forecast.base.saved_records import COUNT, DAY, ListSchema, MappingSchema, O
 from forecast.errors import DownloadError, printable
 from forecast.tables.schema.descriptor import HASH_PATTERN
 
-__all__ = ["Snapshot", "UrlSnapshots", "find_snapshots", "keep", "read_snapshots", "today"]
+__all__ = ["Snapshot", "UrlSnapshots", "keep", "read_snapshots", "today"]
 
 FILE_NAME = "snapshots.json"
 SCHEMA_VERSION = 1
@@ -124,17 +124,6 @@ def _snapshots_from_record(entry: Mapping[str, Any]) -> UrlSnapshots:
     return UrlSnapshots(
         current=Snapshot(**entry["current"]), earlier=tuple(Snapshot(**each) for each in entry["earlier"])
     )
-
-
-def find_snapshots(folder: Path, url: str) -> UrlSnapshots | None:
-    """Return what is recorded of one URL, or None.
-
-    Raises
-    ------
-    DownloadError
-        See `read_snapshots`.
-    """
-    return read_snapshots(folder).get(url)
 
 
 def keep(folder: Path, url: str, snapshot: Snapshot, *, replace: bool = False) -> UrlSnapshots:

@@ -93,7 +93,7 @@ def take(
     """
     check_url(url, where)
     folder = cache_folder()
-    known = snapshots.find_snapshots(folder, url)
+    known = snapshots.read_snapshots(folder).get(url)
     wanted = expected or (known.current.hash if known and not update else None)
     recorded = known.of(wanted) if known and wanted else None
     if recorded and file is None and not (update and not expected) and intact(folder, recorded, limit):

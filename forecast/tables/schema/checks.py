@@ -18,7 +18,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from forecast.base.dates import decimal_year
+from forecast.base.dates import year_of
 from forecast.errors import LeftOutWarning, TableError, did_you_mean, printable
 from forecast.formula import Condition
 from forecast.formula.tree import COMPARISON_FUNCTIONS
@@ -267,7 +267,7 @@ def _cell_number(value: Any) -> float:
     """Return a cell as the number a condition sees: a date is a decimal year."""
     if value is None:
         return float("nan")
-    return float(decimal_year(value) if isinstance(value, datetime.date) else value)
+    return year_of(value.isoformat()) if isinstance(value, datetime.date) else float(value)
 
 
 def _key_text(value: Any) -> str:
