@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Array", "BoolArray", "IntArray"]
+__all__ = ["AnyArray", "Array", "BoolArray", "IntArray"]
 
+AnyArray: TypeAlias = NDArray[Any]
 Array: TypeAlias = NDArray[np.float64]
 BoolArray: TypeAlias = NDArray[np.bool_]
 IntArray: TypeAlias = NDArray[np.int64]

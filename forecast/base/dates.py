@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from forecast.base.arrays import Array
+
 __all__ = [
     "check_has_come", "day_or_month", "decimal_year", "from_decimal_year", "iso_date", "iso_date_or_none", "parse_year",
     "today", "year_of",
@@ -49,7 +51,7 @@ def check_has_come(year: float, where: str) -> float:
     return year
 
 
-def decimal_year(datetimes: npt.ArrayLike) -> npt.NDArray[np.float64]:
+def decimal_year(datetimes: npt.ArrayLike) -> Array:
     """Return dates as years with a fraction: each year is 1 long, leap years too. NaT becomes NaN.
 
     Examples

@@ -29,8 +29,7 @@ from forecast.base.number_checks import is_real
 from forecast.errors import ScenarioError, UnknownNameError, printable
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from forecast.base.arrays import Array
 
 __all__ = ["FAMILIES", "MAX_MAGNITUDE", "Distribution", "distribution", "numbers_in", "scale_record"]
 
@@ -82,7 +81,7 @@ class Distribution:
     points: tuple[tuple[float, float], ...]
     truncate: tuple[float, float] | None = None
 
-    def ppf(self, u: NDArray[np.float64]) -> NDArray[np.float64]:
+    def ppf(self, u: Array) -> Array:
         """Turn uniforms in (0, 1) into values, element by element.
 
         Examples
@@ -119,7 +118,7 @@ class Distribution:
         below, above = ((self._tail(low, upper=u), self._tail(high, upper=u)) for u in (False, True))
         return below, above
 
-    def _value(self, p: NDArray[np.float64], *, upper: bool) -> NDArray[np.float64]:
+    def _value(self, p: Array, *, upper: bool) -> Array:
         """Return the value below which, or (`upper`) above which, lies the probability `p`."""
         import numpy as np
         from scipy.special import ndtri
@@ -171,7 +170,7 @@ class Distribution:
         place = min(max(place, 0.0), 1.0)
         return 1 - place if upper else place
 
-    def _line(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _line(self) -> tuple[Array, Array]:
         """Return where the points stand on the scales on which they are joined by straight lines."""
         import numpy as np
         from scipy.special import ndtri
@@ -213,7 +212,7 @@ class _QuantileFunction(Distribution):
 
     law: Any = field(default=None, repr=False, compare=False)
 
-    def _value(self, p: NDArray[np.float64], *, upper: bool) -> NDArray[np.float64]:
+    def _value(self, p: Array, *, upper: bool) -> Array:
         import numpy as np
 
         tail = getattr(self.law, "isf", None)

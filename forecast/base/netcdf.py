@@ -23,8 +23,9 @@ from forecast.base.lazy import xr
 from forecast.errors import ForecastError, ResultError, one_line, printable
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
+
+    from forecast.base.arrays import AnyArray, Array
 
 __all__ = ["content_hash", "load", "quantiles", "safe_output", "save", "to_json", "write_atomic"]
 
@@ -280,7 +281,7 @@ def _header_bytes(*parts: Any) -> bytes:
     return to_json(parts).encode()
 
 
-def _canonical(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _canonical(values: AnyArray) -> AnyArray:
     """Little-endian and contiguous; text as ``str`` of its own width."""
     import numpy as np
 
@@ -289,7 +290,7 @@ def _canonical(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<")).reshape(values.shape)
 
 
-def quantiles(array: npt.ArrayLike, q: npt.ArrayLike, axis: int = -1) -> npt.NDArray[np.float64]:
+def quantiles(array: npt.ArrayLike, q: npt.ArrayLike, axis: int = -1) -> Array:
     """Return quantiles along an axis, as `numpy.quantile` does (linear), by partition and without NaN from infinities.
 
     The quantiles come first in the shape. A NaN among the values makes their quantiles NaN.

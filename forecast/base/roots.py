@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
+
+from forecast.base.arrays import Array
 
 __all__ = ["chandrupatla", "find_roots"]
-
-Array = NDArray[np.float64]
 
 
 def chandrupatla(a: tuple[Array, Array], b: tuple[Array, Array], c: tuple[Array, Array]) -> Array:

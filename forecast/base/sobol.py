@@ -28,6 +28,8 @@ import functools
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.arrays import Array
+
 __all__ = [
     "DRAWS_PER_BLOCK",
     "FIRST_BLOCK_PIECES",
@@ -145,9 +147,7 @@ def _order(spawn_key: tuple[int, ...], seed: int, worlds: range) -> NDArray[np.i
     return rng.permuted(np.tile(points[:, None], REPLICATES), axis=0)
 
 
-def uniform_block(
-    seed: int, node: str, part: str, count: int, block: int, piece: int | None = None
-) -> NDArray[np.float64]:
+def uniform_block(seed: int, node: str, part: str, count: int, block: int, piece: int | None = None) -> Array:
     """Return one block of points in the open unit cube, or one piece of the first block: (dimension, world).
 
     Parameters

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from forecast.base.arrays import Array
 from forecast.base.number_checks import is_integer
 from forecast.base.sobol import DRAWS_PER_BLOCK, FIRST_BLOCK_PIECES, key, uniform_block
 from forecast.errors import UsageError, printable
@@ -91,7 +92,7 @@ class Streams:
         spawn_key = (key(self.node), key(part), self.block, *own)
         return np.random.Generator(np.random.PCG64(np.random.SeedSequence(self.seed, spawn_key=spawn_key)))
 
-    def uniforms(self, part: str, count: int) -> NDArray[np.float64]:
+    def uniforms(self, part: str, count: int) -> Array:
         """Return evenly spread uniforms for numbers that a world has once, (count, draw), the same at every call.
 
         Each lies inside of (0, 1); the rows of one call are the dimensions of one point.
@@ -112,7 +113,7 @@ class Streams:
         return make()
 
 
-def choice(weights: ArrayLike, uniform: NDArray[np.float64]) -> NDArray[np.intp]:
+def choice(weights: ArrayLike, uniform: Array) -> NDArray[np.intp]:
     """Choose one of several by its weight, through uniforms in the open unit interval.
 
     Examples
@@ -125,7 +126,7 @@ def choice(weights: ArrayLike, uniform: NDArray[np.float64]) -> NDArray[np.intp]
     return np.searchsorted(edges[:-1] / edges[-1], uniform, side="right")
 
 
-def student_t(uniforms: NDArray[np.float64], dof: float) -> NDArray[np.float64]:
+def student_t(uniforms: Array, dof: float) -> Array:
     """Return standard multivariate-t vectors, (dimension, draw), through uniforms, (dimension + 1, draw).
 
     Parameters
@@ -152,7 +153,7 @@ _MAX_SCORE, _SCORE_STEP = 8.25, 1 / 64
 
 
 @functools.lru_cache(maxsize=64)
-def _log_scale_table(dof: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _log_scale_table(dof: float) -> tuple[Array, Array]:
     """Return the logarithm of what makes a normal number a Student t, and its slope, at the scores of a table."""
     from scipy.special import gammainccinv, gammaincinv, gammaln, ndtr
 
@@ -164,7 +165,7 @@ def _log_scale_table(dof: float) -> tuple[NDArray[np.float64], NDArray[np.float6
     return -np.log(square / dof) / 2, slope * _SCORE_STEP
 
 
-def _log_scale(dof: float, score: NDArray[np.float64]) -> NDArray[np.float64]:
+def _log_scale(dof: float, score: Array) -> Array:
     """Return -log(χ²/dof)/2, where χ² has the upper tail of a normal score: to 1e-10, at a fifth of the cost.
 
     Between the scores of a table by cubic Hermite interpolation.

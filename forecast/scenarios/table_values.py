@@ -12,8 +12,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import AnyArray, BoolArray
 from forecast.base.budgets import check_time
 from forecast.base.dates import iso_date, today
 from forecast.base.lazy import xr
@@ -79,14 +79,14 @@ class Tables:
         return self._read(cell.table, cell.reading).columns.units.get(cell.column, "")
 
     @staticmethod
-    def _mask(table: SharedTable, column: str, text: str, key: str) -> NDArray[np.bool_]:
+    def _mask(table: SharedTable, column: str, text: str, key: str) -> BoolArray:
         from forecast import tables
 
-        def rows() -> NDArray[np.bool_]:
+        def rows() -> BoolArray:
             values = table.columns.column(column)
             return np.asarray(values == tables.wanted_value(values, "", text, f"{key}.where.{printable(column, 60)}"))
 
-        found: NDArray[np.bool_] = table.once(("rows", column, text), rows)
+        found: BoolArray = table.once(("rows", column, text), rows)
         return found
 
     def figure(self, cell: TableValue, chosen: Mapping[str, str], key: str) -> ReadValue:
@@ -187,9 +187,7 @@ class Tables:
         return [v for v in dict.fromkeys(column_values[keep].tolist()) if v]
 
 
-def _own_rows(
-    dataset: xr.Dataset, columns: Columns, dates: NDArray[Any], at: str, as_of: float | None = None
-) -> NDArray[np.bool_]:
+def _own_rows(dataset: xr.Dataset, columns: Columns, dates: AnyArray, at: str, as_of: float | None = None) -> BoolArray:
     """Return which rows a user set beside a table's own: they count though they are younger than the scenario's start.
 
     Raises

@@ -46,12 +46,10 @@ from forecast.tables.schema.descriptor import Field, Package, Resource, read_des
 from forecast.tables.schema.validate import parse_resource
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
+    from forecast.base.arrays import AnyArray
     from forecast.tables.columns import Columns
     from forecast.tables.intake import read, to_columns
 
-    Array = npt.NDArray[Any]
 
 __all__ = [
     "Columns",
@@ -411,13 +409,13 @@ def _check_unique(resource: Resource, index: tuple[Any, ...], csv: RawTable) -> 
         raise TableError(failures)
 
 
-def _dense(field: Field, values: list[Any], shape: tuple[int, ...], index: tuple[Any, ...]) -> Array:
+def _dense(field: Field, values: list[Any], shape: tuple[int, ...], index: tuple[Any, ...]) -> AnyArray:
     """Lay a column on the grid."""
     import numpy as np
 
     from forecast.tables.column_meaning import text_array
 
-    flat: Array
+    flat: AnyArray
     if field.type == "string":
         flat = text_array(["" if v is None else v for v in values], f"column '{printable(field.name, 80)}'")
         grid = np.zeros(shape, dtype=flat.dtype)
@@ -462,7 +460,7 @@ def flatten_rows(ds: xr.Dataset, *, where: str = "") -> xr.Dataset:
     return xr.Dataset({n: ("row", v[keep], ds.variables[n].attrs) for n, v in flat.items()}, attrs=ds.attrs)
 
 
-def flatten_variable(variable: xr.Variable, sizes: Mapping[Any, int]) -> Array:
+def flatten_variable(variable: xr.Variable, sizes: Mapping[Any, int]) -> AnyArray:
     """Return the values on all dimensions, in their order, as one row."""
     import numpy as np
 
@@ -472,7 +470,7 @@ def flatten_variable(variable: xr.Variable, sizes: Mapping[Any, int]) -> Array:
     return np.broadcast_to(values.reshape(shape), tuple(sizes.values())).ravel()
 
 
-def _is_present(values: Array) -> Array:
+def _is_present(values: AnyArray) -> AnyArray:
     import pandas as pd
 
     return (values != "") if values.dtype.kind == "U" else ~pd.isnull(values)

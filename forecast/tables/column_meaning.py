@@ -10,8 +10,8 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from forecast.base.arrays import AnyArray, BoolArray
 from forecast.errors import DataError, TableError, UnitError, printable
 from forecast.tables.date_cells import could_be_date, parse_dates
 from forecast.tables.number_cells import could_be_number, parse_number_cells
@@ -19,7 +19,6 @@ from forecast.tables.schema.cells import is_missing, normalise_text, parse_numbe
 
 __all__ = ["ColumnMeaning", "ReadOptions", "meaning_of_array", "text_array", "understand"]
 
-Array = npt.NDArray[Any]
 
 #: Distinct cells from which it is told whether a column is text.
 N_SAMPLE_CELLS = 500
@@ -66,10 +65,10 @@ class ColumnMeaning:
     """
 
     kind: str
-    values: Array
+    values: AnyArray
     unit: str = ""
     notes: tuple[str, ...] = ()
-    labels: Array | None = None
+    labels: AnyArray | None = None
     problem: DataError | None = None
 
     def take(self, keep: Any) -> ColumnMeaning:
@@ -77,7 +76,7 @@ class ColumnMeaning:
         labels = None if self.labels is None else self.labels[keep]
         return replace(self, values=self.values[keep], labels=labels)
 
-    def missing_mask(self) -> npt.NDArray[np.bool_]:
+    def missing_mask(self) -> BoolArray:
         """Return a mask of the rows in which the column has nothing."""
         kind = self.values.dtype.kind
         if kind == "f":
@@ -87,7 +86,7 @@ class ColumnMeaning:
         )
 
 
-def meaning_of_array(values: Array) -> ColumnMeaning:
+def meaning_of_array(values: AnyArray) -> ColumnMeaning:
     """Return the meaning of an array that is float64, text or ``datetime64[s]``."""
     return ColumnMeaning(kind={"f": "number", "M": "date"}.get(values.dtype.kind, "text"), values=values)
 
@@ -153,7 +152,7 @@ def thousands_by_points(cells: Callable[[], Sequence[str]], options: ReadOptions
     return "comma" in (options.decimal or hint()) and any("." in cell for cell in cells())
 
 
-def _placed(values: Any, rows: Sequence[int], size: int, kind: str) -> Array:
+def _placed(values: Any, rows: Sequence[int], size: int, kind: str) -> AnyArray:
     """Return the values in their rows, and what is missing in the others."""
     array = np.asarray(values, dtype="datetime64[s]" if kind == "date" else np.float64)
     if len(rows) == size:
@@ -183,7 +182,7 @@ def _check_numbers(known: Sequence[str], places: Collection[str]) -> None:
                           for place, cell in zip(places, wrong, strict=True)])  # fmt: skip
 
 
-def text_array(values: list[str], where: str) -> Array:
+def text_array(values: list[str], where: str) -> AnyArray:
     """Return text as a numpy array of fixed width, within a bound of memory."""
     longest = max(map(len, values), default=0)
     if 4 * longest * len(values) > MAX_TEXT_BYTES:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from forecast.base.arrays import AnyArray, Array, BoolArray
 from forecast.base.dates import decimal_year
 from forecast.base.lazy import is_masked_array
 from forecast.errors import DataError, EmptyDataError, ForecastError, TableError, UnknownNameError, printable
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 
     from forecast.tables.schema.descriptor import Field
 
-    Array = npt.NDArray[Any]
 
 __all__ = ["Columns", "ReadNotes", "columns_of_arrays", "columns_of_table", "described_cells"]
 
@@ -91,7 +91,7 @@ class ReadNotes:
         return f"Read {' '.join([self.label, *form])}: {', '.join(parts)}."
 
 
-class Columns(Mapping[str, "Array"]):
+class Columns(Mapping[str, "AnyArray"]):
     """Column name to a one-dimensional array of float64, text or ``datetime64[s]``, all of one length.
 
     A column is understood at its first use: one that cannot be is an error only for code that reads it.
@@ -161,7 +161,7 @@ class Columns(Mapping[str, "Array"]):
         if self._path:
             yield from (f"{self._path}.{name}" for name in self._sources)
 
-    def __getitem__(self, name: str) -> Array:
+    def __getitem__(self, name: str) -> AnyArray:
         found = self.meaning(name)
         if found.problem is not None and found.kind != "text":
             raise found.problem
@@ -218,7 +218,7 @@ class Columns(Mapping[str, "Array"]):
         found = self.meaning(name)
         return [plain_cell(v, name) for v in (found.values if found.labels is None else found.labels)]
 
-    def labels(self, name: str) -> Array:
+    def labels(self, name: str) -> AnyArray:
         """Return a column as what tells rows apart: its cells as written, or its numbers and dates if they are plain.
 
         Raises
@@ -229,7 +229,7 @@ class Columns(Mapping[str, "Array"]):
         found = self.meaning(name)
         return found.values if found.labels is None else found.labels
 
-    def years(self, name: str) -> npt.NDArray[np.float64]:
+    def years(self, name: str) -> Array:
         """Return a column of dates, in whatever form, as decimal years; a missing date is NaN.
 
         Raises
@@ -246,7 +246,7 @@ class Columns(Mapping[str, "Array"]):
         self.notes.columns[self.resolved(name)] = (*found.notes, f"'{printable(name, 40)}' as {form}")
         return years
 
-    def take(self, keep: npt.NDArray[np.bool_], reason: str = "") -> Columns:
+    def take(self, keep: BoolArray, reason: str = "") -> Columns:
         """Return the rows marked in `keep`; columns are still understood at their first use.
 
         Parameters
@@ -312,7 +312,7 @@ class Columns(Mapping[str, "Array"]):
             rows = rows.take(~missing, f"without {printable(name, 40)}")
         return rows
 
-    def complete_mask(self, names: Iterable[str]) -> npt.NDArray[np.bool_]:
+    def complete_mask(self, names: Iterable[str]) -> BoolArray:
         """Return a mask of the rows that have something in each of some columns."""
         keep = np.ones(self.rows, dtype=bool)
         for name in names:
@@ -345,7 +345,7 @@ class Columns(Mapping[str, "Array"]):
         found._units, found.separate = {n: unit for n, unit in units.items() if unit and n in self._sources}, separate
         return found
 
-    def replaced(self, changed: Mapping[str, Array], units: Mapping[str, str]) -> Columns:
+    def replaced(self, changed: Mapping[str, AnyArray], units: Mapping[str, str]) -> Columns:
         """Return the columns with some that are new, or stand in for those of their name, in units of their own."""
         own = {name: functools.partial(self.meaning, name) for name in self if name not in changed}
         new = {name: functools.partial(meaning_of_array, values) for name, values in changed.items()}
@@ -362,10 +362,10 @@ class Columns(Mapping[str, "Array"]):
             path=self._path, strict=self.strict, from_file=self.from_file,
         )  # fmt: skip
 
-    def _taken(self, name: str, keep: npt.NDArray[np.bool_]) -> ColumnMeaning:
+    def _taken(self, name: str, keep: BoolArray) -> ColumnMeaning:
         return self.meaning(name).take(keep)
 
-    def column(self, name: str) -> Array:
+    def column(self, name: str) -> AnyArray:
         """Return a column; an unknown name suggests the nearest.
 
         Raises
@@ -382,7 +382,7 @@ class Columns(Mapping[str, "Array"]):
             check_named_once(name, self, self.label)
             raise UnknownNameError("column", name, self, where=self.label)
 
-    def numeric(self, name: str) -> npt.NDArray[np.float64]:
+    def numeric(self, name: str) -> Array:
         """Return a column that must be numbers.
 
         Raises
@@ -497,7 +497,7 @@ def columns_of_arrays(data: Mapping[Any, Any], label: str, at: str, *, options: 
     return Columns(sources, length, label, strict=strict)
 
 
-def _meaning_of_values(array: Array, name: str, where: str, options: ReadOptions | None) -> ColumnMeaning:
+def _meaning_of_values(array: AnyArray, name: str, where: str, options: ReadOptions | None) -> ColumnMeaning:
     values = coerce(array, where)
     if values.dtype.kind == "O":
         return understand(list(values), where, lambda row: f"{where}, row {row + 1}", options or ReadOptions(), str)
@@ -528,7 +528,7 @@ def _with_dates(name: str, found: ColumnMeaning) -> ColumnMeaning:
     return replace(found, kind="date", values=dates, labels=labels, notes=(*found.notes, note))
 
 
-def _array(values: Any, where: str) -> Array:
+def _array(values: Any, where: str) -> AnyArray:
     if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
         raise DataError(f"{where}: expected one value a row, got {type(values).__name__}")
     if is_masked_array(values):
@@ -546,7 +546,7 @@ def _array(values: Any, where: str) -> Array:
     return array
 
 
-def coerce(array: Array, where: str) -> Array:
+def coerce(array: AnyArray, where: str) -> AnyArray:
     """Return an array as float64, text or ``datetime64[s]``; it is a copy, so that nobody writes to the caller's."""
     kind = array.dtype.kind
     if kind in "biuf":
@@ -560,7 +560,7 @@ def coerce(array: Array, where: str) -> Array:
     return _from_objects(array, where)
 
 
-def _from_objects(array: Array, where: str) -> Array:
+def _from_objects(array: AnyArray, where: str) -> AnyArray:
     """Sort out an object array: one kind in it, and None, NaN, NaT and NA as missing."""
     kind_of = [_value_kind(value) for value in array]
     kinds = {k for k in kind_of if k != "missing"}

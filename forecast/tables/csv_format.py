@@ -18,7 +18,7 @@ from forecast.base.lazy import is_masked_value
 from forecast.errors import DataError, printable
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from forecast.base.arrays import AnyArray
 
 __all__ = ["plain_cell", "to_csv", "write_csv"]
 
@@ -76,7 +76,7 @@ def _text_cell(value: str, at: str) -> str:
     return guarded
 
 
-def write_csv(path: str | os.PathLike[str], columns: Mapping[str, Sequence[Any] | NDArray[Any]]) -> Path:
+def write_csv(path: str | os.PathLike[str], columns: Mapping[str, Sequence[Any] | AnyArray]) -> Path:
     r"""Write columns as CSV, whole or not at all, and return the path.
 
     Numbers are written unrounded, dates as ISO, missing values as empty cells. Text that a spreadsheet would run
@@ -99,7 +99,7 @@ def write_csv(path: str | os.PathLike[str], columns: Mapping[str, Sequence[Any] 
     return write_atomic(path, to_csv(columns))
 
 
-def to_csv(columns: Mapping[str, Sequence[Any] | NDArray[Any]]) -> str:
+def to_csv(columns: Mapping[str, Sequence[Any] | AnyArray]) -> str:
     """Return columns as CSV: what `write_csv` writes.
 
     Raises

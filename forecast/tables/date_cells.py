@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from forecast.base.arrays import AnyArray, Array
 from forecast.base.dates import decimal_year
 from forecast.errors import DataError, printable
 
@@ -22,7 +22,6 @@ __all__ = [
     "years_of_numbers",
 ]
 
-Array = npt.NDArray[Any]
 
 #: Dates outside are no dates of observations, but numbers in another unit.
 FIRST_YEAR, LAST_YEAR = 1000, 2200
@@ -76,7 +75,7 @@ def could_be_date(text: str) -> bool:
     return 4 < len(text) < 40 and any(form.fullmatch(text) for form in _FORMS[:-1])
 
 
-def parse_dates(texts: Sequence[str], order: str, where: str, at: Any) -> tuple[Array, tuple[str, ...]]:
+def parse_dates(texts: Sequence[str], order: str, where: str, at: Any) -> tuple[AnyArray, tuple[str, ...]]:
     """Return the days of a column, ``datetime64[s]``, and how it was read if that could be doubted.
 
     Parameters
@@ -204,7 +203,7 @@ def _stamp(match: re.Match[str], day_first: bool) -> np.datetime64:
     return np.datetime64(moment, "s")
 
 
-def _checked(dates: Array, texts: Sequence[str], where: str, at: Any) -> Array:
+def _checked(dates: AnyArray, texts: Sequence[str], where: str, at: Any) -> AnyArray:
     low, high = (np.datetime64(f"{year:04}-01-01", "s") for year in (FIRST_YEAR, LAST_YEAR + 1))
     outside = np.flatnonzero((dates < low) | (dates >= high))
     if outside.size:
@@ -214,7 +213,7 @@ def _checked(dates: Array, texts: Sequence[str], where: str, at: Any) -> Array:
     return dates
 
 
-def are_plain_dates(values: npt.NDArray[np.float64]) -> bool:
+def are_plain_dates(values: Array) -> bool:
     """Return True if numbers are dates whatever their column is called: whole years, or YYYYMM, that differ."""
     if (values != np.floor(values)).any() or np.unique(values).size < 3:
         return False
@@ -223,7 +222,7 @@ def are_plain_dates(values: npt.NDArray[np.float64]) -> bool:
     return bool(in_range and months.min() >= 1 and months.max() <= 12)
 
 
-def years_of_numbers(values: npt.NDArray[np.float64], where: str) -> tuple[npt.NDArray[np.float64], str]:
+def years_of_numbers(values: Array, where: str) -> tuple[Array, str]:
     """Return numbers that stand for dates as decimal years, and what they were read as; NaN stays.
 
     Raises
@@ -240,7 +239,7 @@ def years_of_numbers(values: npt.NDArray[np.float64], where: str) -> tuple[npt.N
     return (dates if dates.dtype.kind == "f" else decimal_year(dates)), form
 
 
-def dates_of_numbers(values: npt.NDArray[np.float64], where: str) -> tuple[Array, str]:
+def dates_of_numbers(values: Array, where: str) -> tuple[AnyArray, str]:
     """Return numbers that stand for dates as ``datetime64[s]``, or years as they are, and what they were read as.
 
     Raises
@@ -284,7 +283,7 @@ def dates_of_numbers(values: npt.NDArray[np.float64], where: str) -> tuple[Array
     raise DataError(f"{where}: expected dates ({expected}), got {bad:.10g}")
 
 
-def _filled(values: Array, dates: Array) -> Array:
+def _filled(values: AnyArray, dates: AnyArray) -> AnyArray:
     filled = np.full(values.shape, np.datetime64("NaT", "s"))
     filled[np.isfinite(values)] = dates
     return filled

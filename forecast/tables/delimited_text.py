@@ -22,8 +22,7 @@ from forecast.tables.raw_table import RawTable
 from forecast.tables.schema.cells import MISSING_WORDS, is_missing, normalise_text
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+    from forecast.base.arrays import Array
 
 __all__ = ["MAX_TABLE_CELLS", "parse_text", "split_rows", "table_of_rows", "unguard"]
 
@@ -436,7 +435,7 @@ def _read_texts(read: Callable[..., Any], place: int) -> list[str]:
     return list(map(unguard, cells)) if any(cell.startswith("'") for cell in islice(cells, None)) else cells
 
 
-def _read_numbers(read: Callable[..., Any], place: int, data: bytes, begin: int) -> npt.NDArray[np.float64] | None:
+def _read_numbers(read: Callable[..., Any], place: int, data: bytes, begin: int) -> Array | None:
     """Return a column of plain numbers, an empty cell as NaN; None unless that is what it is."""
     import numpy as np
     import pandas as pd

@@ -16,12 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from forecast.base.arrays import AnyArray
 from forecast.base.lazy import xr
 from forecast.errors import DataError, UsageError, printable
 
-Array = npt.NDArray[Any]
 Key = tuple[Any, ...]
 
 
@@ -187,7 +186,7 @@ def _split_by_key(dataset: xr.Dataset) -> Iterator[ChangedResource]:
         yield ChangedResource(key=key, columns=columns, units=units, types=types)
 
 
-def _plain_values(array: Array, kind: str) -> list[Any]:
+def _plain_values(array: AnyArray, kind: str) -> list[Any]:
     """Return plain values: ISO dates, floats, truth values where the column holds these, and None for missing."""
     if array.dtype.kind == "M":
         return [None if t == "NaT" else t.removesuffix("T00:00:00") for t in np.datetime_as_string(array, unit="s")]

@@ -11,14 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from forecast.base.arrays import AnyArray
 from forecast.base.budgets import check_memory
 from forecast.base.files import check_regular, open_regular, replace_atomically
 from forecast.errors import DataError, UsageError, one_line, printable
-
-Array = npt.NDArray[Any]
-
 
 __all__ = [
     "align_columns",
@@ -37,7 +34,7 @@ MAX_PARQUET_BYTES = 2**31
 PARQUET_MEMORY_FACTOR = 2
 
 
-def frame(data: Any, at: str) -> dict[str, Array] | None:
+def frame(data: Any, at: str) -> dict[str, AnyArray] | None:
     """Return the columns of a pandas, polars, pyarrow or other data frame; None where it is none.
 
     The named levels of a pandas index are columns too, unless a column has that name; other indices are ignored.
@@ -54,7 +51,7 @@ def frame(data: Any, at: str) -> dict[str, Array] | None:
     return {name: _to_numpy(native[name], f"{at}data frame: column '{printable(name, 80)}'") for name in native.columns}
 
 
-def _from_pandas(data: Any, at: str) -> dict[str, Array]:
+def _from_pandas(data: Any, at: str) -> dict[str, AnyArray]:
     names = list(data.columns)
     if len(set(names)) != len(names):
         raise DataError(f"{at}data frame: a column name is given twice: {printable(names)}")
@@ -65,7 +62,7 @@ def _from_pandas(data: Any, at: str) -> dict[str, Array]:
     return columns
 
 
-def _to_numpy(series: Any, where: str) -> Array:
+def _to_numpy(series: Any, where: str) -> AnyArray:
     """Return a polars or pyarrow column as numpy has it."""
     import narwhals as nw
 
@@ -80,11 +77,11 @@ def _to_numpy(series: Any, where: str) -> Array:
         series = series.cast(nw.String)
     elif kind.is_nested() or kind in (nw.Duration, nw.Time, nw.Binary, nw.Object, nw.Unknown):
         raise DataError(f"{where}: expected numbers, text or dates, got {printable(kind, 60)}")
-    values: Array = series.to_numpy()
+    values: AnyArray = series.to_numpy()
     return values
 
 
-def parquet(path: str, at: str) -> dict[str, Array]:
+def parquet(path: str, at: str) -> dict[str, AnyArray]:
     """Return the columns of a Parquet file.
 
     Raises
@@ -145,7 +142,7 @@ def check_parquet(doing: str) -> None:
         raise UsageError(f"{doing} Parquet needs pyarrow: pip install 'lawcast[parquet]'") from None
 
 
-def write_parquet(path: str | os.PathLike[str], columns: Mapping[str, Sequence[Any] | Array]) -> Path:
+def write_parquet(path: str | os.PathLike[str], columns: Mapping[str, Sequence[Any] | AnyArray]) -> Path:
     """Write columns as Parquet, whole or not at all, and return the path; None is a missing cell.
 
     Raises

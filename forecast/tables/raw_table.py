@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from forecast.errors import printable
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+    from forecast.base.arrays import Array
 
 __all__ = ["RawTable", "join_rows"]
 
@@ -49,7 +48,7 @@ class RawTable(Mapping[str, list[str]]):
         units: Mapping[str, str] | None = None,
         separator: str = "",
         path: str = "",
-        numbers: Callable[[str], npt.NDArray[np.float64] | None] = lambda name: None,
+        numbers: Callable[[str], Array | None] = lambda name: None,
         sample: RawTable | None = None,
     ) -> None:
         self._columns = dict(columns)

@@ -10,16 +10,15 @@ from forecast.formula.tree import COMPARISON_FUNCTIONS
 from forecast.tables.schema import cells
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
+    from forecast.base.arrays import AnyArray
 
-    Array = npt.NDArray[Any]
 
 __all__ = ["comparison_mask", "wanted_value"]
 
 _COMPARISON_PATTERN = re.compile(r"\s*(<=|>=|==|<|>)\s*(\S.*?)\s*")
 
 
-def comparison_mask(values: Array, text: str, where: str) -> npt.NDArray[Any] | None:
+def comparison_mask(values: AnyArray, text: str, where: str) -> AnyArray | None:
     """Return the rows of a column that meet comparisons with numbers or dates; None if the text is no comparison.
 
     Raises
@@ -48,7 +47,7 @@ def comparison_mask(values: Array, text: str, where: str) -> npt.NDArray[Any] | 
     return keep & ~(np.isnat(values) if values.dtype.kind == "M" else np.isnan(values))
 
 
-def wanted_value(values: Array, kind: str, text: str | bool, where: str) -> Any:
+def wanted_value(values: AnyArray, kind: str, text: str | bool, where: str) -> Any:
     """Return what a cell of a column must equal to match `text`, read in the column's own grammar.
 
     A column of truth values, kept as 0 and 1, is matched by ``true`` and ``false``, and by the numbers.

@@ -8,14 +8,13 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from forecast.base.arrays import Array
 from forecast.errors import DataError, UnknownNameError, printable
 from forecast.tables.columns import Columns
 
 __all__ = ["REDUCTIONS", "check_one_curve", "reduce_places"]
 
-Array = npt.NDArray[np.float64]
 
 #: Columns with more values than this share of the rows are measurements and name no series.
 MAX_SERIES_SHARE = 0.5

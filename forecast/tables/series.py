@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.arrays import Array
 from forecast.base.dates import decimal_year, parse_year
 from forecast.base.lazy import xr
 from forecast.errors import (
@@ -28,8 +29,6 @@ from forecast.units.qualifiers import ATTRIBUTES, infer
 
 if TYPE_CHECKING:
     from forecast.tables.columns import Columns
-
-Array = NDArray[np.float64]
 
 
 __all__ = ["Series", "common_qualifiers", "complete", "of_column", "read_columns", "rows_as_of"]

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array
 from forecast.errors import ScenarioError, printable
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Correlation:
     of: tuple[str, ...]
     matrix: tuple[tuple[float, ...], ...]
 
-    def factor(self, *, where: str = "") -> NDArray[np.float64]:
+    def factor(self, *, where: str = "") -> Array:
         """Return the weights of the normal scores of those up to each, a row each.
 
         Raises

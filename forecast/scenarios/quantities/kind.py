@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from forecast.base.arrays import Array
 from forecast.formula import Condition, Formula
 from forecast.models.nesting import required_quantities
 from forecast.units.qualifiers import Qualifiers, check, meet
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Array", "ModelKind", "Plan", "QuantityKind", "StatedKind", "stated_by_needs"]
 
-Array = NDArray[np.float64]
 T = TypeVar("T")
 
 

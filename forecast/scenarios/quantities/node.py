@@ -6,10 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 from forecast import units
+from forecast.base.arrays import Array
 from forecast.errors import UnknownNameError
 from forecast.formula import TIME_NAMES
 from forecast.models import Model
@@ -85,7 +83,7 @@ class Node:
     limits: Limits | None = None
     changes: tuple[Change, ...] = ()
     cycle: tuple[str, ...] = ()
-    own_draws: NDArray[np.float64] | None = field(default=None, compare=False)
+    own_draws: Array | None = field(default=None, compare=False)
     left_out: bool = False
 
     @property

@@ -24,12 +24,10 @@ from forecast.formula import Condition
 from forecast.formula.tree import COMPARISON_FUNCTIONS
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
+    from forecast.base.arrays import AnyArray
     from forecast.tables.raw_table import RawTable
     from forecast.tables.schema.descriptor import Field, Resource
 
-    Array = npt.NDArray[Any]
     Read = tuple[Resource, dict[str, list[Any]], RawTable]
 
 __all__ = ["Check", "enforce_checks", "find_misfits", "with_own_checks"]
@@ -215,7 +213,7 @@ def _failing_rows(
     for column, texts in check.where.items():
         rows = [r for r in rows if _key_text(columns[column][r]) in texts]
     there = {OTHER_PREFIX: _paired_rows(check, resource, keys, rows), PREVIOUS_PREFIX: _before(check, columns, rows)}
-    figures: dict[str, Array] = {}
+    figures: dict[str, AnyArray] = {}
     for name, (prefix, column) in wanted.items():
         places = there[prefix] if prefix else rows
         figures[name] = np.array(
