@@ -74,7 +74,7 @@ def _parse_bytes(given: object, where: str) -> int:
         size = 0
     if not 0 < size < 1 << 60:
         raise UsageError(
-            f"{where}: expected a size such as '8GiB', '500MB' or a number of bytes, got '{_printable_limit(given)}'"
+            f"{where}: expected a size such as '8GiB', '500MB' or a number of bytes, got '{printable(given, 40)}'"
         )
     return size
 
@@ -82,12 +82,8 @@ def _parse_bytes(given: object, where: str) -> int:
 def _parse_seconds(given: object, where: str) -> float:
     text = isinstance(given, str) and _SECONDS_PATTERN.fullmatch(given) is not None
     if not (text or is_real(given)) or not 0 < (found := float(given)) <= MAX_SECONDS:  # type: ignore[arg-type]
-        raise UsageError(f"{where}: expected a number of seconds above 0, such as 60, got '{_printable_limit(given)}'")
+        raise UsageError(f"{where}: expected a number of seconds above 0, such as 60, got '{printable(given, 40)}'")
     return found
-
-
-def _printable_limit(given: object) -> str:
-    return printable(given, 40)
 
 
 @contextlib.contextmanager

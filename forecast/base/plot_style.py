@@ -289,7 +289,10 @@ def wrap_text(text: str, width: float, size: float, weight: str = "normal") -> s
     >>> wrap_text("the time horizon reaches a week", 80.0, 7.0).splitlines()
     ['the time horizon', 'reaches a week']
     """
-    fits = functools.partial(_fits_width, width=width, size=size, weight=weight)
+
+    def fits(part: str) -> bool:
+        return text_width(part.rstrip(), size, weight) <= width
+
     lines = [""]
     for word in re.split(r"(?<=[^\d] )", text):
         parts = [word] if fits(word) else re.split(r"(?<=[-/.@_])", word)
@@ -298,10 +301,6 @@ def wrap_text(text: str, width: float, size: float, weight: str = "normal") -> s
                 lines.append("")
             lines[-1] += part
     return "\n".join(line.strip() for line in lines)
-
-
-def _fits_width(text: str, *, width: float, size: float, weight: str) -> bool:
-    return text_width(text.rstrip(), size, weight) <= width
 
 
 def format_tick(value: float) -> str:

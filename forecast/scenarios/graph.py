@@ -319,8 +319,7 @@ def _without_unused(scenario: Scenario, nodes: dict[str, Node]) -> tuple[Scenari
     if not scenario.used:
         return scenario, nodes
     left = [name for name, node in nodes.items() if name not in scenario.used and not node.hidden]
-    left += [name for group in (scenario.questions, scenario.figures, scenario.rankings)
-             for each in group.values() for name in each.needs]  # fmt: skip
+    left += [name for each in scenario.asked.values() for name in each.needs]
     left += [*scenario.shown, *scenario.updates, *(n for tree in scenario.updates.values() for n in tree.names)]
     left += [change.of for change in scenario.changes]
     groups = [{n if n in nodes else n.rpartition(".")[0] for n in group.of} & nodes.keys()
@@ -373,11 +372,9 @@ def _sorted_nodes(scenario: Scenario, nodes: Mapping[str, Node]) -> dict[str, No
     done: dict[str, Node] = {}
     for group in _strong_components(nodes):
         members = _in_order(scenario, {name: nodes[name] for name in group})
-        cycle = (
-            members
-            if len(members) > 1 or members[0] in nodes[members[0]].sources or _is_stepped(nodes[members[0]])
-            else ()
-        )
+        first = nodes[members[0]]
+        stepped = first.quantity.STEPPED and first.fixed is None
+        cycle = members if len(members) > 1 or first.name in first.sources or stepped else ()
         for name in members if cycle else ():
             _check_walked(scenario, nodes[name])
         done |= {name: replace(nodes[name], cycle=cycle) for name in members}
@@ -393,11 +390,6 @@ def _check_walked(scenario: Scenario, node: Node) -> None:
         raise ScenarioError(f"{key}: a change is not taken on a cycle through time; change what feeds it")
     if not node.quantity.IN_CYCLE:
         raise ScenarioError(f"{key}: a model cannot stand on a cycle through time: it gives whole paths")
-
-
-def _is_stepped(node: Node) -> bool:
-    """Tell whether a quantity goes through time, or is solved for, even alone."""
-    return node.quantity.STEPPED and node.fixed is None
 
 
 def _strong_components(nodes: Mapping[str, Node]) -> Iterator[tuple[str, ...]]:

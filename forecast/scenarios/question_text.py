@@ -218,7 +218,8 @@ def settings_of_quantities(text: str, settings: Mapping[str, object]) -> dict[st
 
 def _world_quantities(text: str) -> list[QuantitySpec]:
     named = [part["name"] for part in _WORD.finditer(text) if part["name"] and _find_file(text, 0) is None]
-    found = {record.full_name: record.spec for record in map(_world_record, named) if record is not None}
+    records = (_quantity_and_rival(name)[0] for name in named)
+    found = {record.full_name: record.spec for record in records if record is not None}
     return [spec for spec in found.values() if isinstance(spec, QuantitySpec)]
 
 
@@ -555,11 +556,6 @@ def _limits_of_rival(name: str) -> dict[str, str]:
     specs = [each.spec for each in get_registry().records("quantity")]
     of = (spec for spec in specs if isinstance(spec, QuantitySpec) and name in [each.forecast for each in spec.rivals])
     return next(map(_limits_of, of), {})
-
-
-def _world_record(name: str) -> Record | None:
-    """Return the quantity of the world that a name stands for: its own, or that of a door to it."""
-    return _quantity_and_rival(name)[0]
 
 
 def _quantity_and_rival(name: str, *, doors: bool = True) -> tuple[Record | None, str]:

@@ -68,12 +68,13 @@ def _rename(part: Any, names: Mapping[str, str]) -> Any:
     if isinstance(part, (list, tuple)):
         items = [_rename(each, names) for each in part]
         return part if all(a is b for a, b in zip(items, part, strict=True)) else type(part)(items)
-    if not _is_record(part):
+    own = is_dataclass(part) and not isinstance(part, type) and type(part).__module__.startswith("forecast.scenarios.")
+    if not own:  # no record of a scenario, but an object of somebody's own
         return part
     changes: dict[str, Any] = {}
     for each in fields(part):
         value = getattr(part, each.name)
-        new_value = _names(value, names) if each.name in _name_fields(part) else _rename(value, names)
+        new_value = _names(value, names) if each.name in getattr(part, "NAMES", ()) else _rename(value, names)
         if new_value is not value:
             changes[each.name] = new_value
     return replace(part, **changes) if changes else part
@@ -86,12 +87,3 @@ def _names(value: Any, names: Mapping[str, str]) -> Any:
     if isinstance(value, Mapping):
         return {key: renamed_name(each, names) for key, each in value.items()}
     return tuple(renamed_name(each, names) for each in value)
-
-
-def _is_record(part: Any) -> bool:
-    """Tell whether a part is a record of a scenario, and no object of somebody's own."""
-    return is_dataclass(part) and not isinstance(part, type) and type(part).__module__.startswith("forecast.scenarios.")
-
-
-def _name_fields(part: Any) -> tuple[str, ...]:
-    return getattr(type(part), "NAMES", ())

@@ -196,8 +196,12 @@ class Scenario:
         """What a label may name."""
         values = (value for each in self.choices.values() for value in each.values)
         labels = (label for each in self.quantities.values() for label in each.labels)
-        questions = (*self.questions, *self.rankings, *self.figures, *self.firsts)
-        return [*self.quantities, *self.choices, *values, *labels, *questions]
+        return [*self.quantities, *self.choices, *values, *labels, *self.asked]
+
+    @property
+    def asked(self) -> dict[str, DateQuestion | RankQuestion | ValueQuestion | FirstQuestion]:
+        """Its questions, whatever they ask: for dates, an order, values, and what comes first."""
+        return {**self.questions, **self.rankings, **self.figures, **self.firsts}
 
     @classmethod
     def from_dict(
@@ -222,9 +226,7 @@ class Scenario:
                 raise UnknownNameError(what, unknown, known, where=f"{where}: labels")
         levers.check_levers(record, result.quantities, result.choices, where)
         settings_by_name.check_presets(ScenarioReader(where, folder), record, result.quantities, result.choices)
-        authored_sentences.check_sentences(
-            record, [*result.questions, *result.rankings, *result.figures, *result.firsts], where
-        )
+        authored_sentences.check_sentences(record, result.asked, where)
         _check_sharing(record, result, where)
         return result
 

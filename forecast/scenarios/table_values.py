@@ -22,11 +22,12 @@ from forecast.scenarios.kinds.table_value import ByChoice, TableValue
 from forecast.scenarios.spec import Choice, TableChoice, fill
 from forecast.scenarios.templates import MAX_COMBINATIONS
 from forecast.tables import series
+from forecast.tables.cache import SharedTable
 from forecast.units import qualifiers
 
 if TYPE_CHECKING:
     from forecast.tables import Columns
-    from forecast.tables.cache import SharedTable
+
 
 __all__ = ["ReadValue", "Tables", "resolve_choices"]
 
@@ -65,8 +66,11 @@ class Tables:
 
         place = name, tuple(reading.items())
         if place not in self._tables:
-            plain = tables.is_plain_file(name)
-            self._tables[place] = _file(name, reading) if plain else tables.shared_table(name, where=name)
+            if tables.is_plain_file(name):  # no descriptor describes it: each column is understood at its first use
+                found = SharedTable(xr.Dataset(), lambda _: tables.read(name, **reading))
+            else:
+                found = tables.shared_table(name, where=name)
+            self._tables[place] = found
         return self._tables[place]
 
     @property
@@ -211,13 +215,6 @@ def _label(name: str) -> str:
     from forecast import tables
 
     return Path(name).name if tables.is_plain_file(name) else name
-
-
-def _file(path: str, reading: Mapping[str, str]) -> SharedTable:
-    """Return a file that no descriptor describes, each column understood at its first use."""
-    from forecast.tables import cache, read
-
-    return cache.SharedTable(xr.Dataset(), lambda _: read(path, **reading))
 
 
 def _wanted_texts(values: tuple[str, ...] | ByChoice, chosen: Mapping[str, str]) -> tuple[str, ...]:

@@ -85,8 +85,9 @@ def get_shared(
         Returns the table and the files it was read from; without files it is not kept.
     flatten : callable
     """
-    known = _cached_entry(descriptor)
-    if known is not None:
+    with _lock:
+        known = _kept.get(_cache_key(descriptor))
+    if known is not None and known.stamp is not None and _is_unchanged(known.stamp):
         return known
     dataset, files = load(descriptor)
     if not files:
@@ -103,12 +104,6 @@ def get_shared(
 
 def _cache_key(descriptor: Path) -> Place:
     return descriptor, access.current(), editions.mark(descriptor)
-
-
-def _cached_entry(descriptor: Path) -> SharedTable | None:
-    with _lock:
-        known = _kept.get(_cache_key(descriptor))
-    return known if known is not None and known.stamp is not None and _is_unchanged(known.stamp) else None
 
 
 def _is_unchanged(stamp: Stamp) -> bool:

@@ -175,11 +175,10 @@ def align_columns(data: Mapping[Any, Any], at: str) -> Mapping[Any, Any]:
         if (kind := _label_kind(values)) is not None:
             kinds[kind].append(name)
     changed: dict[Any, Any] = {}
-    for kind, names in kinds.items():
+    for names in kinds.values():
         for other in names[1:]:
             first = names[0]
-            move = _align_labels if kind == "Series" else _data_array
-            changed[other] = move(
+            changed[other] = _reordered(
                 data[first], data[other], f"{at}columns '{printable(first, 60)}' and '{printable(other, 60)}'"
             )
     for names in kinds.values():
@@ -190,18 +189,13 @@ def align_columns(data: Mapping[Any, Any], at: str) -> Mapping[Any, Any]:
             theirs = row_labels(data[other])
             if theirs is None or not own.equals(theirs):
                 where = f"{at}column '{printable(names[0], 60)}'"
-                raise DataError(
-                    f"{where} has row labels and '{printable(other, 60)}' {_lacks(theirs)}; {POSITION_HINT}"
-                )
+                has = "has none" if theirs is None else "has others"
+                raise DataError(f"{where} has row labels and '{printable(other, 60)}' {has}; {POSITION_HINT}")
     return {**data, **changed} if changed else data
 
 
 #: What to do about labels that nothing else has.
 POSITION_HINT = "give both the same labels, or match by position with .to_numpy()"
-
-
-def _lacks(labels: Any) -> str:
-    return "has none" if labels is None else "has others"
 
 
 def _label_kind(values: Any) -> str | None:
@@ -252,30 +246,27 @@ def align_to_data(data: Any, extra: Any, where: str) -> Any:
     if two is None and (one is None or hasattr(extra, "dims")):
         return extra
     two = extra.index if two is None else two
-    if one is None or not one.is_unique or not two.is_unique or len(one) != len(two) or not one.isin(two).all():
+    if one is None or not _are_same_labels(one, two):
         if one is not None and one.equals(two):
             return extra
         raise DataError(f"{where} has row labels that the data do not have; {POSITION_HINT}")
     return extra.reindex({extra.dims[0]: one}) if hasattr(extra, "dims") else extra.reindex(one)
 
 
-def _align_labels(first: Any, other: Any, where: str) -> Any:
-    one, two = first.index, other.index
-    if one.equals(two):
-        return other
-    if len(one) != len(two) or not one.is_unique or not two.is_unique or not one.isin(two).all():
-        raise DataError(f"{where}: their labels differ, so that rows cannot be matched")
-    return other.reindex(one)
+def _are_same_labels(one: Any, two: Any) -> bool:
+    """Return True if two indices hold the same labels, each once."""
+    return bool(len(one) == len(two) and one.is_unique and two.is_unique and one.isin(two).all())
 
 
-def _data_array(first: Any, other: Any, where: str) -> Any:
-    for dim in other.dims:
-        if dim not in first.indexes or dim not in other.indexes or first.indexes[dim].equals(other.indexes[dim]):
+def _reordered(first: Any, other: Any, where: str) -> Any:
+    """Return a labelled column, in the order of the labels of another along each dimension that both have."""
+    is_array = hasattr(other, "dims")
+    for dim in other.dims if is_array else ("index",):
+        one, two = (each.indexes.get(dim) if is_array else each.index for each in (first, other))
+        if one is None or two is None or one.equals(two):
             continue
-        one, two = first.indexes[dim], other.indexes[dim]
-        if len(one) != len(two) or not one.is_unique or not two.is_unique or not one.isin(two).all():
-            raise DataError(
-                f"{where}: their labels along '{printable(dim, 40)}' differ, so that rows cannot be matched"
-            )
-        other = other.reindex({dim: one})
-    return other.transpose(*(d for d in first.dims if d in other.dims), ...)
+        if not _are_same_labels(one, two):
+            along = f" along '{printable(dim, 40)}'" if is_array else ""
+            raise DataError(f"{where}: their labels{along} differ, so that rows cannot be matched")
+        other = other.reindex({dim: one} if is_array else one)
+    return other.transpose(*(d for d in first.dims if d in other.dims), ...) if is_array else other

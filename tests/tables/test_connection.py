@@ -15,7 +15,7 @@ import pytest
 
 from forecast.base import access
 from forecast.errors import DownloadError
-from forecast.tables.remote import connection, download
+from forecast.tables.remote import connection, download, trust_on_first_use
 from forecast.tables.remote.connection import public
 from forecast.tables.remote.download import RefusedError, fetch
 
@@ -262,5 +262,5 @@ def test_reading_asks_nobody_unless_it_is_allowed(connected: list[Any]) -> None:
     )
     assert download.transfer("http://93.184.215.14/a", download.cache_folder()) == "downloads are not allowed"
     with pytest.raises(DownloadError, match="is not here yet: run 'forecast tables fetch NAME', allow the download"):
-        fetch("https://example.org/a.csv", "recorded", "a.csv", where="demo")
+        trust_on_first_use.take("https://example.org/a.csv", "a.csv", where="demo")
     assert connected == []

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 from forecast.errors import ScenarioError, printable
 from forecast.models.functions import check_along
-from forecast.models.nesting import required_quantities
 from forecast.scenarios.kinds.law_ref import check_wires, variable_wires
 from forecast.scenarios.quantities.kind import ModelKind
 from forecast.scenarios.quantities.node import Combination, Node, of_models
@@ -128,8 +127,7 @@ class FunctionRef(ModelKind):
 
                 arguments = self.arguments or {}
                 models[values] = function(self.function, unit=self.unit, inputs=arguments, name=name, along=self.along)
-        needed_units = {n: need.unit for model in models.values() for n, need in required_quantities(model)}
-        check_wires(self.inputs, needed_units, FUNCTION_KEYS, what="function", key=key)
+        check_wires(self.inputs, models, FUNCTION_KEYS, what="function", key=key)
         return of_models(scenario, name, self, own, models)
 
 

@@ -148,10 +148,9 @@ class LawRef(ModelKind):
                 stream=stream(scenario.streams, name),
                 key=key,
             )
-        needed_units = {n: need.unit for model in models.values() for n, need in required_quantities(model)}
         law_name = self.law if isinstance(self.law, str) else self.law.name
         what = "law" if own else f"law '{printable(law_name, 80)}'"
-        check_wires(self.inputs, needed_units, LAW_KEYS, what=what, key=key)
+        check_wires(self.inputs, models, LAW_KEYS, what=what, key=key)
         return of_models(scenario, name, self, own, models)
 
     @property
@@ -190,7 +189,7 @@ def _formula_variables(reader: ScenarioReader, record: Mapping[str, Any], key: s
 
 
 def check_wires(
-    wired: Mapping[str, str], needed_units: Mapping[str, str], keys: Iterable[str], *, what: str, key: str
+    wired: Mapping[str, str], models: Mapping[Any, Model], keys: Iterable[str], *, what: str, key: str
 ) -> None:
     """Refuse a key that is no variable, and a variable without one.
 
@@ -198,8 +197,8 @@ def check_wires(
     ----------
     wired : mapping of str to str
         Variable to quantity.
-    needed_units : mapping of str to str
-        Variable to unit.
+    models : mapping of combination to Model
+        Whose inputs are the variables.
     keys : iterable of str
         What else may stand there, for a misspelt key.
     what : str
@@ -211,6 +210,7 @@ def check_wires(
     ------
     UnknownNameError, ScenarioError
     """
+    needed_units = {n: need.unit for model in models.values() for n, need in required_quantities(model)}
     for name in wired:
         if name not in needed_units:
             raise UnknownNameError(f"variable of the {what}, or key,", name, [*needed_units, *keys], where=key)

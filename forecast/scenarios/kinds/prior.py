@@ -28,8 +28,7 @@ from forecast.scenarios.quantities.node import Combination, Node
 
 if TYPE_CHECKING:
     from forecast.scenarios.parse import ScenarioReader
-    from forecast.scenarios.scenario import Scenario
-    from forecast.scenarios.table_values import Tables
+
 
 __all__ = ["Prior"]
 
@@ -68,10 +67,6 @@ class Prior(StatedKind):
             distribution=result, unit=reader.unit(record, key), qualifiers=reader.qualifiers(record, key),
             published=published, earlier=earlier,
         )  # fmt: skip
-
-    def node(self, scenario: Scenario, name: str, tables: Tables) -> Node:
-        """Return the node, which needs nothing."""
-        return Node(name=name, unit=self.unit, dims=(), quantity=self)
 
     @property
     def one_uniform(self) -> bool:

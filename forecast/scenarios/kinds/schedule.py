@@ -23,8 +23,7 @@ from forecast.scenarios.quantities.node import Combination, Node
 
 if TYPE_CHECKING:
     from forecast.scenarios.parse import ScenarioReader
-    from forecast.scenarios.scenario import Scenario
-    from forecast.scenarios.table_values import Tables
+
 
 __all__ = ["Schedule"]
 
@@ -137,10 +136,6 @@ class Schedule(StatedKind):
             unit=unit,
             qualifiers=reader.qualifiers(record, key),
         )
-
-    def node(self, scenario: Scenario, name: str, tables: Tables) -> Node:
-        """Return the node, which needs nothing."""
-        return Node(name=name, unit=self.unit, dims=(), quantity=self)
 
     def lower(self, plan: Plan, node: Node, combination: Combination) -> int:
         """Return the same path in every world."""

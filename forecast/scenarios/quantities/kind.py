@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
 from forecast.base.arrays import Array
 from forecast.formula import Condition, Formula
 from forecast.models.nesting import required_quantities
+from forecast.scenarios.quantities.node import Combination, Node
 from forecast.units.qualifiers import Qualifiers, check, meet
 
 if TYPE_CHECKING:
     from forecast.base.distributions import Distribution
     from forecast.scenarios.parse import ScenarioReader
-    from forecast.scenarios.quantities.node import Combination, Node
     from forecast.scenarios.scenario import Scenario
     from forecast.scenarios.table_values import Tables
 
@@ -40,23 +40,18 @@ class Plan(Protocol):
         at: Combination = (),
     ) -> int:
         """Return a step; see `forecast.projection.plan.Plan.add`."""
-        ...  # fmt: skip
 
     def uniform(self, node: str) -> int:
         """Return the uniforms in (0, 1) that belong to a name."""
-        ...
 
     def known(self, node: str, published: str, now: T, earlier: T | None) -> T:
         """Return what is stated, or what stood before where that is younger than the date of the run."""
-        ...
 
     def number(self, node: str, numbers: Distribution) -> int:
         """Return the draws of what is one number a world."""
-        ...
 
     def level(self, node: Node, at: Combination) -> int:
         """Return the draws of the model behind a node."""
-        ...
 
     def formula(
         self,
@@ -69,15 +64,12 @@ class Plan(Protocol):
         rates: bool | None = None,
     ) -> int:
         """Return a formula over quantities, in the unit `target`."""
-        ...  # fmt: skip
 
     def over_time(self, node: Node, function: str, of: str, argument: float | str | None, at: Combination) -> int:
         """Return a function over time of the path of a quantity."""
-        ...
 
     def moments(self, node: Node, of: str, family: str, at: Combination) -> int:
         """Return the distribution with the mean and the variance of another quantity's worlds."""
-        ...
 
 
 class QuantityKind:
@@ -235,7 +227,12 @@ class QuantityKind:
 class StatedKind(QuantityKind):
     """A quantity that states its qualifiers itself, whatever it needs."""
 
+    unit: str
     qualifiers: Mapping[str, str]
+
+    def node(self, scenario: Scenario, name: str, tables: Tables) -> Node:
+        """Return the node, which needs nothing."""
+        return Node(name=name, unit=self.unit, dims=(), quantity=self)
 
     @property
     def states_qualifiers(self) -> bool:

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 from forecast.contract.fields import is_number
 from forecast.errors import UnknownNameError, printable
 from forecast.scenarios.quantities import changes
-from forecast.scenarios.settings.setting_values import parse_measured
+from forecast.scenarios.settings.setting_values import names_target, parse_measured
 
 if TYPE_CHECKING:
     from forecast.scenarios.parse import ScenarioReader
@@ -201,7 +201,7 @@ def read_levers(
     for name, stated in reader.mapping(record, "levers", "").items():
         key = f"levers.{name}"
         reader.only(stated, _LEVER_KEYS, key)
-        if not _is_target(name, quantities, choices):
+        if not names_target(name, quantities, choices):
             continue
         label = reader.text(stated, "label", key, default=labels.get(name, "")).strip()
         if not label:
@@ -221,13 +221,8 @@ def check_levers(record: Mapping[str, Any], quantities: Collection[str], choices
     UnknownNameError
     """
     for name in record.get("levers", {}):
-        if not _is_target(name, quantities, choices):
+        if not names_target(name, quantities, choices):
             raise UnknownNameError("quantity or choice", name, [*quantities, *choices], where=f"{where}: levers")
-
-
-def _is_target(name: str, quantities: Collection[str], choices: Collection[str]) -> bool:
-    """Tell whether a name is of a quantity, a choice, a parameter of a quantity's model, or an input of a model."""
-    return any(each in quantities or each in choices for each in (name, name.partition(".")[0])) or "/" in name
 
 
 def _read_ends(

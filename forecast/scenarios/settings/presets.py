@@ -120,7 +120,7 @@ def check_presets(
     for name, stated in record.get("presets", {}).items():
         for key, value in stated["settings"].items():
             where = f"presets.{name}.settings"
-            if not _is_target(key, quantities, choices):
+            if not setting_values.names_target(key, quantities, choices):
                 known = [*quantities, *choices]
                 raise UnknownNameError("quantity or choice", key, known, where=f"{reader.where}: {where}")
             try:
@@ -160,11 +160,6 @@ def not_restated(presets: Mapping[str, Any], record: Mapping[str, Any]) -> dict[
     return {name: stated for name, stated in presets.items() if free(stated)}
 
 
-def _is_target(key: str, quantities: Mapping[str, QuantityKind], choices: Mapping[str, Choice]) -> bool:
-    """Tell whether a key is a quantity, a choice, a number of a quantity's model, or an input of a model."""
-    return any(each in quantities or each in choices for each in (key, key.rpartition(".")[0])) or "/" in key
-
-
 def _check_value(
     key: str, value: object, quantities: Mapping[str, QuantityKind], choices: Mapping[str, Choice]
 ) -> None:
@@ -190,4 +185,4 @@ def _is_valid_setting(
         _check_value(key, value, quantities, choices)
     except ForecastError:
         return False
-    return _is_target(key, quantities, choices)
+    return setting_values.names_target(key, quantities, choices)

@@ -114,8 +114,6 @@ def _bare(name: str) -> str:
 
 def _matching_models(every: Iterable[str], owner: str) -> list[str]:
     """Return the models of a full or a bare name; those of a series, with whatever shape, where there are none."""
-    if not owner:
-        return []
     series = {n: n.partition("@")[0] for n in every}
     exact = [n for n in series if owner in (n, _bare(n))]
     return exact or [n for n, short in series.items() if owner in (short, _bare(short))]
@@ -139,11 +137,7 @@ def check_no_model(key: str, value: object) -> None:
 
 def read_by_questions(graph: ScenarioGraph) -> list[str]:
     """Return the quantities that the questions read themselves."""
-    scenario = graph.scenario
-    conditions = [q.when for q in scenario.questions.values()]
-    conditions += [condition for ranking in scenario.rankings.values() for condition in ranking.among]
-    formulas = [*(r.rank for r in scenario.rankings.values()), *(f.of for f in scenario.figures.values())]
-    return [*(n for c in conditions for n in c.names), *(n for f in formulas for n in f.names)]
+    return [name for question in graph.scenario.asked.values() for name in question.needs]
 
 
 def needed_by_questions(graph: ScenarioGraph, *, shown: bool = False) -> dict[str, None]:
@@ -249,12 +243,9 @@ def opening_question(graph: ScenarioGraph, keys: Iterable[str]) -> str:
 
 def _quantities_by_question(graph: ScenarioGraph) -> dict[str, tuple[str, ...]]:
     """Return the quantities that each question names, in the order in which they may open an answer."""
-    scenario = graph.scenario
-    out = {name: question.when.names for name, question in scenario.questions.items()}
-    out |= {name: (*r.rank.names, *(n for c in r.among for n in c.names)) for name, r in scenario.rankings.items()}
-    out |= {name: figure.of.names for name, figure in scenario.figures.items()}
-    firsts = {name: tuple(n for each in race.first for n in out[each]) for name, race in scenario.firsts.items()}
-    return {**out, **firsts}
+    out = {name: question.needs for name, question in graph.scenario.asked.items()}
+    races = graph.scenario.firsts.items()
+    return out | {name: tuple(n for each in race.first for n in out[each]) for name, race in races}
 
 
 def _shows_change(

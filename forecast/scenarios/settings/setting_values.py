@@ -6,7 +6,7 @@ import contextlib
 import math
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from forecast.base.distributions import Distribution, distribution
@@ -20,6 +20,7 @@ __all__ = [
     "as_text",
     "floor",
     "names_model",
+    "names_target",
     "parse_measured",
     "parse_set_number",
     "parse_setting",
@@ -50,6 +51,11 @@ def names_model(value: object) -> bool:
     (True, False, False)
     """
     return isinstance(value, str) and _MODEL_PATTERN.fullmatch(value) is not None
+
+
+def names_target(key: str, quantities: Collection[str], choices: Collection[str]) -> bool:
+    """Return True for the name of a quantity, a choice, a number of a quantity's model, or an input of a model."""
+    return any(each in quantities or each in choices for each in (key, key.rpartition(".")[0])) or "/" in key
 
 
 def parse_texts(choice: str, value: object) -> tuple[str, ...]:

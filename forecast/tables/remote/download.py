@@ -23,7 +23,6 @@ from urllib.parse import urlsplit
 from forecast.base import access, budgets
 from forecast.base.files import file_hash, replace_atomically
 from forecast.errors import BudgetError, DataError, DownloadError, ResultError, printable
-from forecast.tables.schema.descriptor import RECORDED_HASH
 
 __all__ = [
     "FETCH_COMMAND",
@@ -140,7 +139,6 @@ def fetch(
     where: str,
     limit: int = MAX_DOWNLOAD_BYTES,
     command: str = FETCH_COMMAND,
-    check: Callable[[Path], object] | None = None,
 ) -> Path:
     """Return the path of a described file, downloading it if the cache has no copy with that hash.
 
@@ -149,7 +147,7 @@ def fetch(
     url : str
         http or https.
     digest : str
-        ``"sha256:..."`` of the file, or ``"recorded"``: what it had when it was first fetched here.
+        ``"sha256:..."`` of the file.
     name : str
         The file's name in the cache; the start of the hash is put before it.
     where : str
@@ -158,18 +156,13 @@ def fetch(
         More bytes than this are not taken.
     command : str
         What fetches this table from the command line, for messages.
-    check : callable, optional
-        Of a file whose hash is recorded: raises for one that is not this table, before it is recorded.
+
 
     Raises
     ------
     DownloadError
         One line with the URL, the reason, and the name under which to put the file by hand.
     """
-    if digest == RECORDED_HASH:
-        from forecast.tables.remote import trust_on_first_use
-
-        return trust_on_first_use.take(url, name, where=where, limit=limit, command=command, check=check).path
     check_url(url, where)
     if not digest.startswith("sha256:"):
         raise DownloadError(f"{where}: expected a hash 'sha256:...'")

@@ -77,8 +77,10 @@ def take(
 
     Parameters
     ----------
-    url, name, where, limit, command, check
+    url, name, where, limit, command
         As of `forecast.tables.remote.download.fetch`.
+    check : callable, optional
+        Raises for a file that is not this table, before it is recorded.
     file : path, optional
         Take this file instead of a download.
     update : bool
