@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from forecast.errors import ForecastError, UsageError, printable
+from forecast.errors import ScenarioError, UsageError, printable
 
 __all__ = ["Access", "allow", "check_named", "current", "inside", "may_name", "outside", "use", "within"]
 
@@ -227,8 +227,8 @@ def outside(text: str, what: str) -> str:
     )
 
 
-def within(folder: Path, text: str, *, where: str, what: str, error: type[ForecastError]) -> Path:
-    """Return the path that a file in `folder` names.
+def within(folder: Path, text: str, *, where: str) -> Path:
+    """Return the path that a scenario in `folder` names.
 
     Parameters
     ----------
@@ -236,23 +236,20 @@ def within(folder: Path, text: str, *, where: str, what: str, error: type[Foreca
         See `inside`.
     where : str
         The file and the key, for messages.
-    what : str
-        The kind of file: ``"scenario"``.
-    error : type of ForecastError
 
     Raises
     ------
-    ForecastError
-        Of the kind `error`, where the path may not be reached.
+    ScenarioError
+        If the path may not be reached.
 
     Examples
     --------
-    >>> within(Path("mine"), "/etc/passwd", where="a.toml: data", what="scenario", error=UsageError)
+    >>> within(Path("mine"), "/etc/passwd", where="a.toml: data")
     ... # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    forecast.errors.UsageError: a.toml: data: '/etc/passwd' leaves the scenario's folder; ...
+    forecast.errors.ScenarioError: a.toml: data: '/etc/passwd' leaves the scenario's folder; ...
     """
     path = inside(folder, text)
     if path is None:
-        raise error(f"{where}: {outside(text, what)}")
+        raise ScenarioError(f"{where}: {outside(text, 'scenario')}")
     return path

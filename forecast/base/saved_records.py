@@ -261,14 +261,9 @@ class ArraySchema:
 
 
 def check_tables(
-    arrays: Mapping[str, np.ndarray[Any, Any]],
-    tables: Mapping[str, ArraySchema],
-    sizes: dict[str, int],
-    *,
-    where: str,
-    error: type[ForecastError] = ResultError,
+    arrays: Mapping[str, np.ndarray[Any, Any]], tables: Mapping[str, ArraySchema], sizes: dict[str, int], *, where: str
 ) -> None:
-    """Raise unless these arrays are there, and no others, each as its table says.
+    """Raise ResultError unless these arrays are there, and no others, each as its table says.
 
     Parameters
     ----------
@@ -289,14 +284,16 @@ def check_tables(
 
     for name in sorted(set(tables) ^ set(arrays)):
         what = "is missing" if name in tables else "is none of its arrays"
-        raise error(f"{where}: {printable(name, 80)}: {what}")
+        raise ResultError(f"{where}: {printable(name, 80)}: {what}")
     for name, table in tables.items():
         array, at = arrays[name], f"{where}: {printable(name, 80)}"
         wide = array.dtype.kind in "bU" or array.dtype.itemsize == 8
         if array.dtype.kind not in table.kinds or array.ndim != len(table.dims) or not wide:
-            raise error(f"{at}: expected {len(table.dims)} dimensions of kind {table.kinds}, got {array.dtype.name}")
+            raise ResultError(
+                f"{at}: expected {len(table.dims)} dimensions of kind {table.kinds}, got {array.dtype.name}"
+            )
         for letter, length in zip(table.dims, array.shape, strict=True):
             if sizes.setdefault(letter, length) != length:
-                raise error(f"{at}: expected {sizes[letter]} along {letter}, got {length}")
+                raise ResultError(f"{at}: expected {sizes[letter]} along {letter}, got {length}")
         if table.good is not None and not np.all(table.good(array)):
-            raise error(f"{at}: expected {table.expected}")
+            raise ResultError(f"{at}: expected {table.expected}")

@@ -168,7 +168,7 @@ def file_of(text: str, folder: Path | None, *, where: str) -> str:
     from forecast.base import access
 
     base, path = _placed_path(text, folder, where)
-    return path if base is None else str(access.within(base, path, where=where, what="scenario", error=ScenarioError))
+    return path if base is None else str(access.within(base, path, where=where))
 
 
 def _placed_path(text: str, folder: Path | None, where: str) -> tuple[Path | None, str]:

@@ -242,7 +242,6 @@ def resolve_data_name(text: str, folder: Path, *, where: str) -> str:
         If the path is out of reach (`forecast.base.access`).
     """
     from forecast.contract.registry import get_registry
-    from forecast.errors import ScenarioError
 
     if not (is_plain_file(text) or text.endswith((".json", "/")) or text.startswith((".", "/", "~"))):
         try:
@@ -252,9 +251,9 @@ def resolve_data_name(text: str, folder: Path, *, where: str) -> str:
             near = access.inside(folder, text)
             if near is None or not (_is_folder(near) or near.suffix):
                 raise
-    path = access.within(folder, text, where=where, what="scenario", error=ScenarioError)
+    path = access.within(folder, text, where=where)
     if _is_folder(path):
-        path = access.within(folder, f"{text}/datapackage.json", where=where, what="scenario", error=ScenarioError)
+        path = access.within(folder, f"{text}/datapackage.json", where=where)
     # without a folder before it, what has no ending would be looked up as a name
     return str(path) if path.is_absolute() or path.suffix else f"./{path}"
 

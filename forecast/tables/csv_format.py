@@ -26,12 +26,6 @@ __all__ = ["plain_cell", "to_csv", "write_csv"]
 _DANGEROUS = re.compile(r"'*[=+\-@#\t\r\n]")
 
 
-def _format_cell(value: Any, at: str) -> str:
-    """Return one value as a cell of a file: text guarded and quoted."""
-    plain = plain_cell(value, at)
-    return _text_cell(plain, at) if isinstance(value, str) else plain
-
-
 def plain_cell(value: Any, at: str) -> str:
     """Return one value as a cell's text: numbers unrounded, dates ISO, missing empty."""
     import numpy as np
@@ -116,8 +110,9 @@ def to_csv(columns: Mapping[str, Sequence[Any] | AnyArray]) -> str:
     header = [_text_cell(str(name), "header") for name in columns]
     lines = [",".join(header)]
     for index, row in enumerate(zip(*columns.values(), strict=True), start=1):
-        line = ",".join(
-            _format_cell(v, f"row {index}, column {printable(n, 40)}") for n, v in zip(columns, row, strict=True)
-        )
-        lines.append(line or '""')  # a lone empty cell: a blank line would be skipped
+        cells = []
+        for name, value in zip(columns, row, strict=True):
+            at = f"row {index}, column {printable(name, 40)}"
+            cells.append(_text_cell(str(value), at) if isinstance(value, str) else plain_cell(value, at))
+        lines.append(",".join(cells) or '""')  # a lone empty cell: a blank line would be skipped
     return "\n".join(lines) + "\n"

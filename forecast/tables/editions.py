@@ -150,14 +150,10 @@ def try_file(package: Package, file: str, resource: str = "", *, where: str) -> 
     own = next(each for each in package.resources if each.name == (resource or names[0]))
     if own.parser == "csv" and own.key and not any(key in (rows := file_formats.read_file(path)) for key in own.key):
         return with_rows(Edition(package=package), rows, str(path))  # rows without a key of the table's are somebody's
-    digest = file_hash(path)
-    taken = tuple(
-        replace(each, path=str(path), hash=digest, parser="any" if each.parser == "csv" else each.parser)
-        if each.name == (resource or names[0])
-        else each
-        for each in package.resources
-    )
-    return Edition(package=replace(package, resources=taken))
+    parser = "any" if own.parser == "csv" else own.parser
+    tried = replace(own, path=str(path), hash=file_hash(path), parser=parser)
+    resources = tuple(tried if each is own else each for each in package.resources)
+    return Edition(package=replace(package, resources=resources))
 
 
 def substitute_edition(package: Package, this: str, other: str, *, where: str) -> Edition:

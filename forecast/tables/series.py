@@ -25,6 +25,7 @@ from forecast.errors import (
 )
 from forecast.tables.editions import LABEL_COLUMNS
 from forecast.tables.same_place import reduce_places
+from forecast.tables.schema import separate
 from forecast.units.qualifiers import ATTRIBUTES, infer
 
 if TYPE_CHECKING:
@@ -190,8 +191,6 @@ def read_columns(
     ------
     UnknownNameError, DataError, EmptyDataError, QualifierError, FormulaError, UnitError, UsageError
     """
-    from forecast.tables.schema import separate
-
     how = dict(reading or {})
     rule = str(how.pop("reduce", ""))
     columns = rows_as_of(data, where=where or {}, as_of=as_of, name=name, date=x, reading=how)
@@ -393,12 +392,5 @@ def _check_qualifiers(rows: Columns, dataset: xr.Dataset | None, y: str, stated:
         # the precision of a peak says nothing of the price, which has no such dimension
         if dataset is not None and not set(dataset[attribute].dims) <= set(dataset[y].dims):
             continue
-        mixed = sorted({str(v) for v in rows.column(attribute)} - {""})
-        if len(mixed) > 1:
-            says = (
-                f"column '{printable(y, 60)}' mixes {attribute} {printable(mixed[0], 40)} and {printable(mixed[1], 40)}"
-            )
-            more = f" and {len(mixed) - 2} more" if len(mixed) > 2 else ""
-            raise QualifierError(
-                f'{name}: {says}{more}; keep one: where = {{ {attribute} = "{printable(mixed[0], 40)}" }}'
-            )
+        if says := separate.describe_mixture(rows, attribute):
+            raise QualifierError(f"{name}: column '{printable(y, 60)}' {says}")

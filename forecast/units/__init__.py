@@ -319,13 +319,10 @@ class Prepared:
 
     def base(self, name: str, values: Any) -> Any:
         """Return the numbers of a name in base units, as `compute` takes them."""
-        if name in self._as_is:
-            return values
-        stated = self.units.get(name, "")
-        if not stated:
+        if self.is_base(name):
             return values
         if name in self.rates:
-            return convert(values, stated, "1/year", where=self.where)
+            return convert(values, self.units[name] or "", "1/year", where=self.where)
         return conversion.to_base(values, self._parsed[name], self.where)
 
     def compute(self, base: Mapping[str, Any]) -> Any:

@@ -61,16 +61,12 @@ def public(address: str) -> bool:
     return ip.is_global and not (ip.is_multicast or ip.is_reserved or ip.is_unspecified)
 
 
-def _normalise_host(host: str) -> str:
-    return host.removeprefix("[").removesuffix("]").rstrip(".").lower()
-
-
 def _allowed_addresses(host: str, port: int | None) -> list[str]:
     """Return the addresses of a host, all of them allowed.
 
     The resolver of the system reads every spelling there is (``0``, ``0x7f.1``, ``2130706433``): what it finds counts.
     """
-    name = _normalise_host(host)
+    name = host.removeprefix("[").removesuffix("]").rstrip(".").lower()
     try:
         known = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)
     except UnicodeError:

@@ -15,7 +15,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from forecast.base.files import read_bytes, write_atomic
 from forecast.base.json_text import strict_json, to_json
@@ -114,16 +113,15 @@ def read_snapshots(folder: Path) -> dict[str, UrlSnapshots]:
         text = read_bytes(path, limit=MAX_SNAPSHOT_FILE_BYTES, error=DownloadError)
         top = strict_json(text, where=FILE_NAME, error=DownloadError)
         check_record(top, _FORM, where="", error=DownloadError)
-        return {url: _snapshots_from_record(entry) for url, entry in top["snapshots"].items()}
+        return {
+            url: UrlSnapshots(
+                current=Snapshot(**entry["current"]), earlier=tuple(Snapshot(**each) for each in entry["earlier"])
+            )
+            for url, entry in top["snapshots"].items()
+        }
     except DownloadError as error:
         what = f"the record of what was downloaded is damaged: {error}"
         raise DownloadError(f"{label}: {what}; restore it, or move it away and fetch the tables anew") from error
-
-
-def _snapshots_from_record(entry: Mapping[str, Any]) -> UrlSnapshots:
-    return UrlSnapshots(
-        current=Snapshot(**entry["current"]), earlier=tuple(Snapshot(**each) for each in entry["earlier"])
-    )
 
 
 def keep(folder: Path, url: str, snapshot: Snapshot, *, replace: bool = False) -> UrlSnapshots:

@@ -14,7 +14,7 @@ from forecast.errors import QualifierError, printable
 if TYPE_CHECKING:
     from forecast.tables.columns import Columns
 
-__all__ = ["check_not_mixed"]
+__all__ = ["check_not_mixed", "describe_mixture"]
 
 
 #: How to keep the rows of one value, where a condition is given as a mapping.
@@ -54,9 +54,16 @@ def check_not_mixed(
     for column in rows.separate:
         if column in told_apart or column not in rows:
             continue
-        values = sorted({str(v) for v in rows.column(column)} - {""})
-        if len(values) > 1:
-            first, second = (printable(v, 40) for v in values[:2])
-            more = f" and {len(values) - 2} more" if len(values) > 2 else ""
-            says = advice.format(column=printable(column, 60), first=first)
-            raise QualifierError(f"{where}: mixes {printable(column, 60)} {first} and {second}{more}; {says}")
+        if says := describe_mixture(rows, column, advice):
+            raise QualifierError(f"{where}: {says}")
+
+
+def describe_mixture(rows: Columns, column: str, advice: str = KEEP_ONE_HINT) -> str:
+    """Return which values of a column the rows mix, and what to do; empty if they have one at most."""
+    values = sorted({str(v) for v in rows.column(column)} - {""})
+    if len(values) < 2:
+        return ""
+    first, second = (printable(v, 40) for v in values[:2])
+    more = f" and {len(values) - 2} more" if len(values) > 2 else ""
+    says = advice.format(column=printable(column, 60), first=first)
+    return f"mixes {printable(column, 60)} {first} and {second}{more}; {says}"
