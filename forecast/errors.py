@@ -68,7 +68,7 @@ __all__ = [
     "LeftOutWarning", "ModelWarning", "NoDataAtDateError", "NoteWarning", "PluginContractError", "PluginError",
     "QualifierError", "RaisedPathsWarning", "ResultError", "RoundedConstantsWarning", "ScenarioError",
     "TableError", "UncertaintyError", "UncorrelatedWarning", "UnitError", "UnknownNameError", "UsageError",
-    "first_names", "join_lines", "nearest", "one_line", "printable", "shown_value",
+    "did_you_mean", "first_names", "join_lines", "nearest", "one_line", "printable", "shown_value",
 ]  # fmt: skip
 
 

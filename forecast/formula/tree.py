@@ -41,6 +41,7 @@ __all__ = [
     "latex_name",
     "number_node",
     "rebuild",
+    "rewrite",
     "to_text",
     "walk",
 ]
