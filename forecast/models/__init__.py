@@ -6,6 +6,7 @@ A **trend** makes it from time (a series and the shape beside it), an **estimate
 
 from __future__ import annotations
 
+from forecast.base.arrays import Array
 from forecast.models.estimates import estimate
 from forecast.models.model_lookup import attempt, model
 from forecast.models.protocol import (
@@ -27,6 +28,7 @@ from forecast.models.trends import shape, trend
 
 __all__ = [
     "Anchored",
+    "Array",
     "Description",
     "FittedModel",
     "FittedShape",

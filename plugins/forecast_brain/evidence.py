@@ -7,17 +7,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forecast import Input
 from forecast.errors import DataError
-from forecast.models import Description, FittedModel, Model, Need, OtherModel, Unfitted, model
+from forecast.models import Array, Description, FittedModel, Model, Need, OtherModel, Unfitted, model
 
 if TYPE_CHECKING:
     from forecast import ModelSpec
     from forecast.streams import Streams
-
-Array = NDArray[np.float64]
 
 
 __all__ = ["PUBLISHED", "evidence"]

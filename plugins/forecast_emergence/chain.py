@@ -17,12 +17,8 @@ from forecast_emergence.links import Link, specs
 from forecast_emergence.sources import INT8, KBIT, KUMAR
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from forecast.models import Array, Model
 
-    from forecast.models import Model
-
-    Array = NDArray[np.float64]
 
 __all__ = ["MODELS", "link"]
 

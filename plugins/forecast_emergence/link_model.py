@@ -7,18 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forecast import Input
 from forecast.errors import UsageError
-from forecast.models import Description, Model, Need, OtherQuantity, Unfitted
+from forecast.models import Array, Description, Model, Need, OtherQuantity, Unfitted
 from forecast_emergence.links import Link
 
 if TYPE_CHECKING:
     from forecast import ModelSpec
     from forecast.streams import Streams
-
-Array = NDArray[np.float64]
 
 
 __all__ = ["built"]

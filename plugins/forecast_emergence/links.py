@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING
 from forecast import Input, ModelSpec
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from forecast.base.arrays import Array
 
-    Array = NDArray[np.float64]
 
 __all__ = ["Link", "specs"]
 

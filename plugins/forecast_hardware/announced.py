@@ -13,10 +13,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forecast import ModelSpec
-from forecast.models import Description, FittedModel, ModelRecord, OtherQuantity
+from forecast.models import Array, Description, FittedModel, ModelRecord, OtherQuantity
 from forecast_hardware.gpu import ACCELERATORS_TABLE, PRECISIONS
 from forecast_hardware.hardware_inputs import fixed
 
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from forecast.models import Model
     from forecast.streams import Streams
 
-Array = NDArray[np.float64]
 
 __all__ = ["as_announced"]
 

@@ -16,9 +16,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from forecast.models import Description, Unfitted
+from forecast.models import Array, Description, Unfitted
 from forecast.tables import decimal_year
 from forecast_hardware.gpu import ACCELERATORS_TABLE
 
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from forecast.models import Model
     from forecast.streams import Streams
 
-Array = NDArray[np.float64]
 
 __all__ = ["build"]
 

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from forecast import ModelSpec
 from forecast.errors import DataError, FitError
-from forecast.models import Description, FittedModel, ModelRecord, Observations, OtherQuantity
+from forecast.models import Array, Description, FittedModel, ModelRecord, Observations, OtherQuantity
 from forecast_hardware.gpu import ACCELERATORS_TABLE, FIRST_RELEASE, PRECISIONS
 from forecast_hardware.named import DEVICE_MEASURES, JOINT, WITHIN
 
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from forecast.models import Model
     from forecast.streams import Streams
 
-Array = NDArray[np.float64]
 
 __all__ = ["Posterior", "joint", "joint_posterior"]
 

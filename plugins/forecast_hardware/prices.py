@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast import ModelSpec
+from forecast.base.arrays import Array, BoolArray
 from forecast.errors import AbsentValueError, DataError, UnknownNameError
 from forecast.models import Description, FittedModel, ModelRecord, OtherQuantity
 from forecast_hardware.gpu import ACCELERATORS_TABLE
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from forecast.streams import Streams
     from forecast.tables import Columns
 
-Array = NDArray[np.float64]
 
 __all__ = ["DevicePrice", "Market", "device_price", "make_device_price", "market_prices", "price_worlds"]
 
@@ -67,7 +67,7 @@ class _Quotes(NamedTuple):
     device: NDArray[np.str_]
     used: Array
 
-    def kept(self, mask: NDArray[np.bool_]) -> _Quotes:
+    def kept(self, mask: BoolArray) -> _Quotes:
         return _Quotes(*(column[mask] for column in self))
 
 
@@ -221,7 +221,7 @@ def _covariance(one: _Quotes, other: _Quotes, scales: Array) -> Array:
     return np.asarray(line + walk**2 * since + (device**2 * same + condition**2 * alike) * forgotten)
 
 
-def _shared(one: _Quotes, other: _Quotes) -> tuple[Array, Array, NDArray[np.bool_], NDArray[np.bool_], Array]:
+def _shared(one: _Quotes, other: _Quotes) -> tuple[Array, Array, BoolArray, BoolArray, Array]:
     """Return what quotes share whatever the scales: line, years of the market, device and condition; years apart."""
     here, there = one.time[:, None], other.time
     line = (one.line * _COEFFICIENT_SDS**2) @ other.line.T

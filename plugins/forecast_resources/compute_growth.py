@@ -7,16 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forecast.errors import DataError
-from forecast.models import Description, FittedModel, Model, ModelRecord, Need, OtherQuantity, Unfitted, model
+from forecast.models import Array, Description, FittedModel, Model, ModelRecord, Need, OtherQuantity, Unfitted, model
 
 if TYPE_CHECKING:
     from forecast import ModelSpec
     from forecast.streams import Streams
-
-Array = NDArray[np.float64]
 
 
 __all__ = ["as_measured", "as_needed"]

@@ -10,17 +10,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forecast import Input
-from forecast.models import Description, FittedModel, Model, ModelRecord, Need, model
+from forecast.models import Array, Description, FittedModel, Model, ModelRecord, Need, model
 
 if TYPE_CHECKING:
     from forecast import ModelSpec
     from forecast.fit.fit import Fit
     from forecast.streams import Streams
-
-Array = NDArray[np.float64]
 
 
 __all__ = ["needed"]

@@ -18,17 +18,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forecast import Input, ModelSpec
 from forecast.errors import DataError
-from forecast.models import Description, FittedModel, Model, ModelRecord, Need, OtherModel, model
+from forecast.models import Array, Description, FittedModel, Model, ModelRecord, Need, OtherModel, model
 from forecast.streams import student_t
 
 if TYPE_CHECKING:
     from forecast.streams import Streams
-
-Array = NDArray[np.float64]
 
 
 __all__ = ["frontier", "open_lag", "per_compute", "per_year"]

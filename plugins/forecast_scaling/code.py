@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from forecast.base.arrays import Array
 
 __all__ = ["filtering"]
 
-Array = NDArray[np.float64]
 
 #: A pass of this weight or less adds nothing that a float shows.
 NOTHING = 1e-20

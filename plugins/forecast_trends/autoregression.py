@@ -21,13 +21,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.arrays import Array, BoolArray
 from forecast.streams import choice, student_t
 from forecast_trends.points import quantile
 
 if TYPE_CHECKING:
     from forecast.streams import Streams
-
-Array = NDArray[np.float64]
 
 
 __all__ = [
@@ -128,7 +127,7 @@ def regressions(
     back: Array,
     *,
     rho: Array | None = None,
-    records: NDArray[np.bool_] | None = None,
+    records: BoolArray | None = None,
     alone: int = 0,
 ) -> Regressions:
     """Weigh every ρ for each of several designs.

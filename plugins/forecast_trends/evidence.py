@@ -10,15 +10,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array, BoolArray
 from forecast.errors import DataError, FitError
 from forecast.models import Anchored, FittedShape
 
 if TYPE_CHECKING:
     from forecast.streams import Streams
-
-Array = NDArray[np.float64]
 
 
 #: Steps of a running maximum smaller than this (in log value) are rounding of the same record.
@@ -58,7 +56,7 @@ def log_series(time: Array, value: Array, *, frontier: bool) -> tuple[Array, Arr
     return time, np.log(value)
 
 
-def first_of_each_record(y: Array) -> NDArray[np.bool_]:
+def first_of_each_record(y: Array) -> BoolArray:
     """Mark the points of a running maximum that set a new record."""
     return np.concatenate(([True], np.diff(y) > RECORD_LOG_ATOL))
 

@@ -7,15 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forecast import ModelSpec
-from forecast.models import Description, Model, OtherQuantity, Unfitted
+from forecast.models import Array, Description, Model, OtherQuantity, Unfitted
 
 if TYPE_CHECKING:
     from forecast.streams import Streams
-
-Array = NDArray[np.float64]
 
 
 __all__ = ["growth"]

@@ -18,13 +18,11 @@ from forecast_trends.walks.echo import forecast_variance
 from forecast_trends.walks.walk import POOLED_THETA
 
 if TYPE_CHECKING:
-    import numpy as np
     import xarray as xr
-    from numpy.typing import NDArray
 
+    from forecast.base.arrays import Array, IntArray
     from forecast.models import Shape
 
-    Array = NDArray[np.float64]
 
 __all__ = ["Hindcasts", "coverage", "hindcasts", "improvers"]
 
@@ -51,9 +49,9 @@ class Hindcasts:
     """
 
     technologies: tuple[str, ...]
-    series: NDArray[np.int64]
+    series: IntArray
     origin: Array
-    horizon: NDArray[np.int64]
+    horizon: IntArray
     error: Array
     noise: Array
     window: int
@@ -318,7 +316,7 @@ def coverage(
     return out.assign(width=("horizon", wide)).assign_attrs(failed=failed)
 
 
-def _by_horizon(horizon: NDArray[np.int64], series: NDArray[np.int64], inside: Any, level: float) -> xr.Dataset:
+def _by_horizon(horizon: IntArray, series: IntArray, inside: Any, level: float) -> xr.Dataset:
     """Count by horizon."""
     import numpy as np
     import xarray as xr

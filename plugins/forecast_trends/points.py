@@ -9,14 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array
 from forecast.base.roots import find_roots
 from forecast.errors import FitError, UsageError, printable
 from forecast_trends.evidence import first_of_each_record, log_series
-
-Array = NDArray[np.float64]
-
 
 __all__ = [
     "LARGEST",

@@ -6,11 +6,9 @@ import functools
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array
 from forecast.streams import choice
-
-Array = NDArray[np.float64]
 
 __all__ = ["StudentMixture"]
 

@@ -11,11 +11,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forecast import ModelSpec
 from forecast.errors import DataError
-from forecast.models import Description, FittedModel, Model, ModelRecord, Observations
+from forecast.models import Array, Description, FittedModel, Model, ModelRecord, Observations
 from forecast.streams import student_t
 from forecast_capability.accounts.ratios import (
     EDITIONS,
@@ -33,7 +32,6 @@ from forecast_capability.accounts.slips import EDITION_DAYS, due_steps, plan_rev
 if TYPE_CHECKING:
     from forecast.streams import Streams
 
-Array = NDArray[np.float64]
 
 __all__ = [
     "GROWTHS",

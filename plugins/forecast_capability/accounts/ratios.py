@@ -11,14 +11,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forecast.errors import DataError, EmptyDataError, UnknownNameError
 
 if TYPE_CHECKING:
     from forecast.tables.columns import Columns
 
-Array = NDArray[np.float64]
 
 __all__ = ["CLOSES_WITHIN", "RATIOS", "Link", "Ratio", "Tables", "accounts", "of_link", "pooled_spread"]
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.arrays import Array, BoolArray
 from forecast.errors import DataError
 from forecast_capability.accounts.ratios import EDITIONS, Tables
 
@@ -38,12 +39,12 @@ class DueStep:
 class _Sites:
     """Dates and power of every site in one edition, what stands and what is planned."""
 
-    dates: NDArray[np.float64]
-    power: NDArray[np.float64]
+    dates: Array
+    power: Array
     names: NDArray[np.str_]
-    plan: NDArray[np.bool_]
+    plan: BoolArray
 
-    def of(self, site: str, *, plan: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def of(self, site: str, *, plan: bool) -> tuple[Array, Array]:
         """Return dates and power of a site, the earliest first."""
         rows = np.flatnonzero((self.names == site) & (self.plan == plan))
         rows = rows[np.argsort(self.dates[rows], kind="stable")]

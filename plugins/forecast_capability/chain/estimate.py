@@ -6,13 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array
 from forecast_capability.chain.likelihood import Asked, Chain, Form
 from forecast_capability.chain.posterior import JITTER, Posterior, sample, state
 from forecast_capability.chain.rows import DISCLOSED, RUN, Rows
-
-Array = NDArray[np.float64]
 
 __all__ = [
     "ESTIMATE_CASES",

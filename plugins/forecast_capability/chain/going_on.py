@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from forecast import Input, ModelSpec
 from forecast.errors import EmptyDataError, NoDataAtDateError, UsageError
-from forecast.models import Description, FittedModel, Model, ModelRecord, Observations, OtherQuantity, Unfitted
+from forecast.models import Array, Description, FittedModel, Model, ModelRecord, Observations, OtherQuantity, Unfitted
 from forecast_capability.chain.likelihood import (
     ALGORITHMS,
     COMPUTE,
@@ -39,7 +39,6 @@ from forecast_capability.quantities.index import HORIZON_TABLE, INDEX_TABLE, hor
 if TYPE_CHECKING:
     from forecast.streams import Streams
 
-Array = NDArray[np.float64]
 Needs = Mapping[str, OtherQuantity]
 #: Orders of magnitude that a path gains at most: numbers end at 308.
 MOST = 250.0

@@ -42,9 +42,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.arrays import Array, BoolArray
 from forecast_capability.chain.rows import ANCHOR_LOG10_FLOP, DISCLOSED, RUN, UNDISCLOSED, Rows
 
-Array = NDArray[np.float64]
 _Pairs = tuple[NDArray[np.intp], ...]
 
 __all__ = [
@@ -285,7 +285,7 @@ class _Block(NamedTuple):
     turn: Array
 
 
-def _block(dates: Array, slope: NDArray[np.bool_], middle: float, since: float) -> _Block:
+def _block(dates: Array, slope: BoolArray, middle: float, since: float) -> _Block:
     """Return covariances of a line, of a random walk and of an integrated one, of their values and slopes."""
     t = np.maximum(dates - since, 0)
     low, high = np.minimum.outer(t, t), np.maximum.outer(t, t)
@@ -332,7 +332,7 @@ class Chain:
         rows, more = self.rows, len(self.asked)
         wanted = np.array([each.what for each in self.asked], dtype=np.str_)
 
-        def one(observed: NDArray[np.bool_], *asked: str) -> Array:
+        def one(observed: BoolArray, *asked: str) -> Array:
             return np.concatenate([observed, np.isin(wanted, asked)]).astype(float)
 
         no = np.zeros(len(rows), dtype=bool)
@@ -368,7 +368,7 @@ class Chain:
         return np.concatenate([self.rows.date, [each.date for each in self.asked]])
 
     @cached_property
-    def _slope(self) -> NDArray[np.bool_]:
+    def _slope(self) -> BoolArray:
         return np.array([False] * len(self.rows) + [each.what.endswith("slope") for each in self.asked])
 
     @cached_property

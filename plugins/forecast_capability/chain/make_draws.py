@@ -15,9 +15,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from forecast.base.files import write_atomic
 from forecast.errors import UsageError
 from forecast_capability.chain.estimate import FIRST_INDEX_YEAR, NOW
@@ -33,8 +30,6 @@ from forecast_capability.chain.worlds import (
     columns,
     columns_alone,
 )
-
-Array = NDArray[np.float64]
 
 __all__ = ["made_from", "main", "n_draws"]
 

@@ -6,13 +6,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array
 from forecast.errors import FitError
 from forecast_capability.chain.likelihood import Chain, Form
 from forecast_capability.chain.rows import Rows
-
-Array = NDArray[np.float64]
 
 __all__ = ["Posterior", "log_density", "sample", "state"]
 

@@ -11,11 +11,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forecast import ModelSpec
 from forecast.errors import EmptyDataError
-from forecast.models import Description, FittedModel, Model, ModelRecord, Observations
+from forecast.models import Array, Description, FittedModel, Model, ModelRecord, Observations
 from forecast.tables import series
 from forecast_capability.chain.rows import FIRST_RECORD_YEAR
 from forecast_capability.quantities.index import RUNS_TABLE
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 
     from forecast.streams import Streams
 
-Array = NDArray[np.float64]
 
 __all__ = ["age", "largest", "largest_runs"]
 

@@ -21,9 +21,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.arrays import Array, BoolArray
 from forecast.errors import EmptyDataError
 
-Array = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 __all__ = ["rescored"]
@@ -135,7 +135,7 @@ def _scores_before(as_of: float) -> _Scores | None:
     )  # fmt: skip
 
 
-def _counts(names: NDArray[np.str_], kept: NDArray[np.bool_]) -> Array:
+def _counts(names: NDArray[np.str_], kept: BoolArray) -> Array:
     """Return how many of the rows that are kept have the name of each row."""
     _, place = np.unique(names, return_inverse=True)
     return np.asarray(np.bincount(place, kept)[place])

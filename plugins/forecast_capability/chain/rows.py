@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.arrays import Array, BoolArray
 from forecast.errors import EmptyDataError
 from forecast_capability.quantities.index import (
     HORIZON_TABLE,
@@ -29,7 +30,6 @@ from forecast_capability.quantities.index import (
 if TYPE_CHECKING:
     from forecast.tables.columns import Columns
 
-Array = NDArray[np.float64]
 
 __all__ = ["ANCHOR_LOG10_FLOP", "DISCLOSED", "FIRST_RECORD_YEAR", "RUN", "UNDISCLOSED", "Rows", "observed"]
 
@@ -78,11 +78,11 @@ class Rows:
     """
 
     compute: NDArray[np.intp]
-    horizon: NDArray[np.bool_]
+    horizon: BoolArray
     date: Array
     value: Array
     error: Array
-    at_least: NDArray[np.bool_]
+    at_least: BoolArray
     stated: Array
     stated_error: Array
     model: NDArray[np.str_]
@@ -91,7 +91,7 @@ class Rows:
     def __len__(self) -> int:
         return len(self.value)
 
-    def take(self, which: NDArray[np.bool_] | NDArray[np.intp]) -> Rows:
+    def take(self, which: BoolArray | NDArray[np.intp]) -> Rows:
         """Return some of the rows."""
         return Rows(**{each.name: getattr(self, each.name)[which] for each in fields(self)})
 
@@ -106,7 +106,7 @@ class Rows:
         return f"sha256:{digest.hexdigest()}"
 
     @property
-    def rated(self) -> NDArray[np.bool_]:
+    def rated(self) -> BoolArray:
         """Which rows are those of models with an index."""
         return (self.compute != RUN) & ~self.horizon
 

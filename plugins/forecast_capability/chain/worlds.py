@@ -14,13 +14,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.arrays import Array
 from forecast.errors import EmptyDataError
 from forecast_capability.chain.estimate import FIRST_INDEX_YEAR, NOW
 from forecast_capability.chain.likelihood import FORMS, HORIZONS, TANGENT, Asked, Chain, Form, worth
 from forecast_capability.chain.posterior import sample, state
 from forecast_capability.chain.rows import ANCHOR_LOG10_FLOP, RUN, Rows, observed
-
-Array = NDArray[np.float64]
 
 __all__ = [
     "ALONE",

@@ -9,10 +9,8 @@ order of progress. Weights are even, so that with x(i) done of task i there is (
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-
+from forecast.base.arrays import Array
 
 __all__ = ["labour"]
 

@@ -18,13 +18,21 @@ from numpy.typing import NDArray
 
 from forecast import Input
 from forecast.errors import DataError
-from forecast.models import Description, FittedModel, Model, ModelRecord, Need, Observations, OtherQuantity, trend
+from forecast.models import (
+    Array,
+    Description,
+    FittedModel,
+    Model,
+    ModelRecord,
+    Need,
+    Observations,
+    OtherQuantity,
+    trend,
+)
 
 if TYPE_CHECKING:
     from forecast import ModelSpec
     from forecast.streams import Streams
-
-Array = NDArray[np.float64]
 
 
 __all__ = ["HORIZON_EDITION", "LAST", "doubling", "line"]

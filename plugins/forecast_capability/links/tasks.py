@@ -12,10 +12,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-
+from forecast.base.arrays import Array
 
 __all__ = ["automated", "composite"]
 

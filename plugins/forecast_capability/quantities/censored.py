@@ -11,14 +11,11 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array, BoolArray
 from forecast.errors import FitError
 from forecast.models import Description, FittedShape, Shape, shape
 from forecast.streams import Streams
-
-Array = NDArray[np.float64]
-
 
 __all__ = ["AtLeast", "PoolAtLeast", "Tobit", "WalkAtLeast", "tobit"]
 
@@ -37,7 +34,7 @@ class Tobit(NamedTuple):
     dof: float
 
 
-def tobit(x: Array, y: Array, censored: NDArray[np.bool_]) -> Tobit:
+def tobit(x: Array, y: Array, censored: BoolArray) -> Tobit:
     """Regress by maximum likelihood where some observations are only known to be at least what they say.
 
     In Olsen's parameters, coefficients and one over their standard deviation, the logarithm of the likelihood is

@@ -13,19 +13,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forecast import Input, ModelSpec
 from forecast.errors import DataError
-from forecast.models import Description, FittedModel, Model, ModelRecord, OtherQuantity
+from forecast.models import Array, Description, FittedModel, Model, ModelRecord, OtherQuantity
 from forecast.streams import student_t
 from forecast_capability.quantities import latent
 from forecast_capability.quantities.censored import tobit
 
 if TYPE_CHECKING:
     from forecast.streams import Streams
-
-Array = NDArray[np.float64]
 
 
 __all__ = ["RELIABLE", "SAME", "disclosed", "horizon_at_index", "horizon_version", "pace"]

@@ -11,12 +11,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array
 from forecast.errors import FitError
-
-Array = NDArray[np.float64]
-
 
 __all__ = ["Latent", "Plane", "beside_frontier", "plane"]
 

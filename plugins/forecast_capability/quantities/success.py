@@ -12,18 +12,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forecast import ModelSpec
 from forecast.errors import DataError
-from forecast.models import Description, FittedModel, Model, ModelRecord, Observations, OtherQuantity
+from forecast.models import Array, Description, FittedModel, Model, ModelRecord, Observations, OtherQuantity
 from forecast.streams import student_t
 from forecast_capability.quantities.index import HORIZON_TABLE, VERSION
 
 if TYPE_CHECKING:
     from forecast.streams import Streams
 
-Array = NDArray[np.float64]
 
 __all__ = ["FIRST_SUCCESS_YEAR", "factors", "reliable"]
 

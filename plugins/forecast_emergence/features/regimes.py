@@ -7,17 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from forecast.models import Description, FittedModel, Model, ModelRecord, Need, OtherQuantity
+from forecast.models import Array, Description, FittedModel, Model, ModelRecord, Need, OtherQuantity
 from forecast_emergence.features.feature_specs import TABLE
 
 if TYPE_CHECKING:
     from forecast import ModelSpec
     from forecast.fit import Fit
     from forecast.streams import Streams
-
-Array = NDArray[np.float64]
 
 
 __all__ = ["two_regimes"]

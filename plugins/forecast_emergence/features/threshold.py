@@ -19,9 +19,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from forecast.models import Description, FittedModel, Model, ModelRecord
+from forecast.models import Array, Description, FittedModel, Model, ModelRecord
 from forecast_emergence.abilities.censored import bracket
 from forecast_emergence.features.feature_specs import ROUTES, TABLE
 
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
     from forecast import ModelSpec
     from forecast.fit import Fit
     from forecast.streams import Streams
-
-Array = NDArray[np.float64]
 
 
 __all__ = ["MAX_PARAMETERS", "ROUTES", "UPTO", "Forecast", "predict_threshold", "threshold"]

@@ -7,19 +7,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forecast import Input
 from forecast.errors import UsageError
-from forecast.models import Description, Model, Need, OtherQuantity, Unfitted
+from forecast.models import Array, Description, Model, Need, OtherQuantity, Unfitted
 from forecast_emergence.quantisation.quantisation_specs import FORMULAS, UNIFORM
 from forecast_emergence.sources import ESSAY, INT8
 
 if TYPE_CHECKING:
     from forecast import ModelSpec
     from forecast.streams import Streams
-
-Array = NDArray[np.float64]
 
 
 __all__ = ["quantisation_error"]

@@ -9,10 +9,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forecast.errors import FitError, UsageError, printable
-from forecast.models import Anchored, Description, FittedShape, Shape
+from forecast.models import Anchored, Array, Description, FittedShape, Shape
 from forecast_trends.learning.production import Production, totals
 from forecast_trends.learning.sahal import Rivals
 from forecast_trends.points import LARGEST, Path, is_numeric_option, mirrored, path
@@ -20,8 +19,6 @@ from forecast_trends.walks.echo import Increments, path_noise, said_taken_back
 
 if TYPE_CHECKING:
     from forecast.streams import Streams
-
-Array = NDArray[np.float64]
 
 
 __all__ = ["POOLED_STEP_CORRELATION", "Experience", "FittedExperience", "error_variance"]

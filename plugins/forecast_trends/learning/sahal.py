@@ -11,12 +11,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forecast_trends.walks.echo import Increments
-
-Array = NDArray[np.float64]
-
 
 __all__ = ["Rivals"]
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array, BoolArray
 from forecast.errors import FitError, UsageError
 from forecast.models import Anchored, Description, FittedShape, Shape
 from forecast.streams import choice
@@ -21,8 +21,6 @@ from forecast_trends.evidence import first_of_each_record, log_series
 
 if TYPE_CHECKING:
     from forecast.streams import Streams
-
-Array = NDArray[np.float64]
 
 
 __all__ = ["Capped", "FittedCapped", "Gompertz", "Logistic"]
@@ -190,7 +188,7 @@ class Curves:
     back: Array
     residuals: Array
 
-    def regressions(self, records: NDArray[np.bool_] | None) -> Regressions:
+    def regressions(self, records: BoolArray | None) -> Regressions:
         """Weigh every ρ of the noise below every cap."""
         return regressions(self.basis, self.residuals, self.back, records=records)
 
@@ -287,7 +285,7 @@ class FittedCapped(FittedShape):
     time: Array
     y: Array
     origin: float
-    records: NDArray[np.bool_] | None
+    records: BoolArray | None
     last: float | None
     drawn: Curves | None = None
     through: tuple[float, float] | None = None

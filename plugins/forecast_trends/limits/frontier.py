@@ -8,17 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forecast.errors import FitError, UsageError
-from forecast.models import Description, FittedShape, Shape, condition_draws
+from forecast.models import Array, Description, FittedShape, Shape, condition_draws
 from forecast.streams import student_t
 from forecast_trends.evidence import log_series
 
 if TYPE_CHECKING:
     from forecast.streams import Streams
-
-Array = NDArray[np.float64]
 
 
 __all__ = ["FittedFrontier", "Frontier"]

@@ -11,18 +11,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forecast.base.distributions import Distribution, distribution
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
-from forecast.models import Description, FittedShape, Shape, condition_draws
+from forecast.models import Array, Description, FittedShape, Shape, condition_draws
 from forecast_trends.autoregression import Mixture, going_on, regressions
 from forecast_trends.evidence import first_of_each_record, from_record, log_series
 
 if TYPE_CHECKING:
     from forecast.streams import Streams
-
-Array = NDArray[np.float64]
 
 
 __all__ = ["Feature", "FittedStaircase", "Staircase", "adoption"]

@@ -9,17 +9,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forecast.errors import FitError
-from forecast.models import Description, FittedShape, Shape
+from forecast.models import Array, Description, FittedShape, Shape
 from forecast_trends.evidence import first_of_each_record, log_series
 from forecast_trends.points import LARGEST
 
 if TYPE_CHECKING:
     from forecast.streams import Streams
-
-Array = NDArray[np.float64]
 
 
 __all__ = ["FittedSteps", "Steps"]

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array, BoolArray
 from forecast.models import FittedShape, Shape
 from forecast_trends.autoregression import NEGLIGIBLE, Mixture, Regressions
 from forecast_trends.evidence import autocorrelation, first_of_each_record, log_series
 from forecast_trends.lines.exponential import line_facts, spacing, straight
 from forecast_trends.lines.line import FittedLine, design, regressed_lines
 from forecast_trends.points import cached_fit, said_growth
-
-Array = NDArray[np.float64]
-
 
 __all__ = ["Changepoint"]
 
@@ -88,7 +85,7 @@ class Changepoint(Shape):
             facts=facts,
         )
 
-    def _candidates(self, time: Array, records: NDArray[np.bool_]) -> Array:
+    def _candidates(self, time: Array, records: BoolArray) -> Array:
         """Return the dates that leave a segment of evidence on either side."""
         counted = time[records]
         inner = np.unique(time)
@@ -127,7 +124,7 @@ class Changepoint(Shape):
 
 
 def _weighed(
-    time: Array, y: Array, origin: float, dates: Array, best: float, records: NDArray[np.bool_] | None
+    time: Array, y: Array, origin: float, dates: Array, best: float, records: BoolArray | None
 ) -> tuple[Array, Array, Regressions, Array]:
     """Return dates that the break may have, each with its lines and weights: any date is as likely before the data.
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array, BoolArray
 from forecast.models import FittedShape, Shape
 from forecast_trends.autoregression import Mixture, Regressions
 from forecast_trends.evidence import first_of_each_record, log_series
 from forecast_trends.lines.line import FittedLine, design, regressed_lines
 from forecast_trends.points import growth_facts, said_growth
-
-Array = NDArray[np.float64]
-
 
 __all__ = ["Exponential", "line_facts", "spacing", "straight"]
 
@@ -80,7 +77,7 @@ def line_facts(
     central: Array,
     found: Regressions,
     weights: Array,
-    records: NDArray[np.bool_] | None,
+    records: BoolArray | None,
     points: int,
 ) -> dict[str, float]:
     """Return growth after the last break with its 90 % interval, and the counts behind it."""

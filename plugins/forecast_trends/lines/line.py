@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array, BoolArray
 from forecast.models import Description, FittedShape, condition_draws
 from forecast_trends.autoregression import Mixture, Regressions, going_on, regressions, share_going_on
 from forecast_trends.evidence import from_record
@@ -16,8 +16,6 @@ from forecast_trends.student_mixture import StudentMixture
 
 if TYPE_CHECKING:
     from forecast.streams import Streams
-
-Array = NDArray[np.float64]
 
 
 __all__ = ["FittedLine", "design", "regressed_lines"]
@@ -38,7 +36,7 @@ def design(time: Array, origin: float, breaks: Array | float | None) -> Array:
 
 
 def regressed_lines(
-    x: Array, y: Array, records: NDArray[np.bool_] | None, rho: Array | None = None
+    x: Array, y: Array, records: BoolArray | None, rho: Array | None = None
 ) -> tuple[Array, Regressions]:
     """Return the coefficients of plain least squares for each of several designs, and what weighs every ρ."""
     q, r = np.linalg.qr(x)

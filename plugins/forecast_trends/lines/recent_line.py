@@ -5,16 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from forecast.models import Anchored, FittedShape, Shape
+from forecast.models import Anchored, Array, FittedShape, Shape
 from forecast_trends.autoregression import Mixture
 from forecast_trends.evidence import log_series
 from forecast_trends.lines.line import FittedLine
 from forecast_trends.points import growth_facts, said_growth
-
-Array = NDArray[np.float64]
-
 
 __all__ = ["DAMPING_SPANS", "INDEPENDENT_POINTS", "Recent", "RecentLine", "recent"]
 

@@ -12,10 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-
+from forecast.base.arrays import Array
 
 __all__ = [
     "CROSSINGS",

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forecast.errors import FitError
-from forecast.models import Anchored, Description, FittedShape, Shape
+from forecast.models import Anchored, Array, Description, FittedShape, Shape
 from forecast_trends.evidence import log_series
 from forecast_trends.limits.steps import FittedSteps
 from forecast_trends.lines.changepoint import Changepoint
@@ -25,8 +24,6 @@ from forecast_trends.walks.states import FittedStates
 
 if TYPE_CHECKING:
     from forecast.streams import Streams
-
-Array = NDArray[np.float64]
 
 
 __all__ = ["Pool"]

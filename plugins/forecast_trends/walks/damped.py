@@ -5,16 +5,12 @@ from __future__ import annotations
 import functools
 
 import numpy as np
-from numpy.typing import NDArray
 
-from forecast.models import Description, FittedShape, Shape
+from forecast.models import Array, Description, FittedShape, Shape
 from forecast.streams import Streams
 from forecast_trends.points import LARGEST, Path, cached_fit, checked_average, path, said_growth
 from forecast_trends.walks.filtering import StateSpaces, settled
 from forecast_trends.walks.states import FittedStates, Point, cells, maximise, weigh
-
-Array = NDArray[np.float64]
-
 
 __all__ = ["DampedTrend"]
 

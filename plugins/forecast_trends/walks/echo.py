@@ -12,10 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-
+from forecast.base.arrays import Array
 
 __all__ = ["STEPS_PER_LAG", "Increments", "drift_variance", "forecast_variance", "path_noise", "said_taken_back"]
 

@@ -10,10 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-
+from forecast.base.arrays import Array, BoolArray
 
 __all__ = ["Filtered", "StateSpaces", "filtered", "settled"]
 
@@ -76,7 +74,7 @@ class Filtered:
     past_spread: Array
 
 
-def settled(gram: Array) -> NDArray[np.bool_]:
+def settled(gram: Array) -> BoolArray:
     """Return where a series settles the diffuse elements: not where a long gap lets one die away before it is seen."""
     size = np.sqrt(np.einsum("...ii->...i", gram))
     scaled = gram / np.maximum(size[..., :, None] * size[..., None, :], 1e-300)

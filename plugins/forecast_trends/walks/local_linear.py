@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from forecast.models import Description, FittedShape, Shape
+from forecast.models import Array, Description, FittedShape, Shape
 from forecast_trends.points import Path, cached_fit, checked_average, path, said_growth
 from forecast_trends.walks.filtering import StateSpaces
 from forecast_trends.walks.states import FittedStates, Point, cells, maximise, weigh
-
-Array = NDArray[np.float64]
-
 
 __all__ = ["LocalLinear"]
 

@@ -16,15 +16,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.models import Anchored, Description, FittedShape
+from forecast.models import Anchored, Array, Description, FittedShape
 from forecast_trends.points import LARGEST, Path, growth_facts, mirrored, quantile
 from forecast_trends.student_mixture import StudentMixture
 from forecast_trends.walks.filtering import StateSpaces, filtered
 
 if TYPE_CHECKING:
     from forecast.streams import Streams
-
-Array = NDArray[np.float64]
 
 
 __all__ = ["Cells", "FittedStates", "Point", "cells", "maximise", "weigh"]

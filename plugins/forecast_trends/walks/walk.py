@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forecast.errors import FitError, UsageError, printable
-from forecast.models import Anchored, Description, FittedShape, Shape
+from forecast.models import Anchored, Array, Description, FittedShape, Shape
 from forecast_trends.points import (
     LARGEST,
     Path,
@@ -25,8 +24,6 @@ from forecast_trends.walks.echo import Increments, drift_variance, path_noise, s
 
 if TYPE_CHECKING:
     from forecast.streams import Streams
-
-Array = NDArray[np.float64]
 
 
 __all__ = ["POOLED_THETA", "FittedWalk", "RandomWalk"]
