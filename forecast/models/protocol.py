@@ -10,12 +10,12 @@ import abc
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from forecast.base.arrays import Array
 from forecast.base.html_text import HtmlText
 from forecast.base.operators import Operators
-from forecast.contract.specs import Input
+from forecast.contract.specs import Input, ModelSpec
 from forecast.errors import ForecastError, ForecastWarning
 from forecast.models.scales import LEVEL, UNBOUNDED, Bounds, Scale
 
@@ -277,6 +277,16 @@ class ModelRecord(Model):
     bounds: Bounds = UNBOUNDED
     at_most: float | None = None
 
+    @classmethod
+    def from_spec(cls, name: str, spec: ModelSpec, **own: Any) -> Self:
+        """Return the model of a record: with its unit, note, reference and qualifiers, and fields of its own.
+
+        A record whose target it is needs no other code. What a record says of `keeps`, bounds and `at_most` its model
+        has anyway.
+        """
+        sources, qualifiers = (spec.reference,), spec.qualifiers
+        return cls(name=name, unit=spec.unit, note=spec.note, sources=sources, qualifiers=qualifiers, **own)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Unfitted(ModelRecord, FittedModel):
@@ -299,6 +309,10 @@ class Unfitted(ModelRecord, FittedModel):
     ...         return Description(summary="half of another quantity", sources=self.sources)
     >>> half = Half(name="half", unit="FLOP/s", inputs={"whole": OtherQuantity(unit="FLOP/s")}, sources=("a book",))
     >>> half.fit(as_of=2020.0) is half
+    True
+    >>> from forecast import ModelSpec
+    >>> record = ModelSpec(name="half", title="Half", unit="FLOP/s", reference="a book", target="plugin:half")
+    >>> Half.from_spec("half", record, inputs=half.inputs) == half
     True
     """
 

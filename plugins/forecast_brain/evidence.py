@@ -43,7 +43,7 @@ def evidence(name: str, spec: ModelSpec) -> Model:
     )
     inputs: dict[str, Need] = {PICK: pick}
     inputs.update({member: OtherModel(model=model(member, where=name)) for member in PUBLISHED})
-    return _Evidence(name=name, unit=spec.unit, inputs=inputs, note=spec.note, sources=(spec.reference,))
+    return _Evidence.from_spec(name, spec, inputs=inputs)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -35,21 +35,12 @@ _ROADMAPS = (
 
 def as_announced(name: str, spec: ModelSpec) -> Model:
     """Build the model: a frontier, raised at the date of each plan to what is planned."""
-    rows = PRECISIONS[name.rpartition("-")[2]]
-    return _AsAnnounced(
-        name=name,
-        unit=spec.unit,
-        inputs={
-            "frontier": OtherQuantity(unit=_RATE_UNIT, title="the best device of its day", qualifiers=spec.qualifiers),
-            "slip": fixed("slip", "year", 0.0, _ROADMAPS, "how much later than planned devices come"),
-            "delivered": fixed("delivered", "", 1.0, _ROADMAPS, "share of the announced rate that is delivered"),
-        },
-        rows=rows,
-        note=spec.note,
-        sources=(spec.reference,),
-        qualifiers=spec.qualifiers,
-        keeps=spec.keeps,
-    )
+    inputs = {
+        "frontier": OtherQuantity(unit=_RATE_UNIT, title="the best device of its day", qualifiers=spec.qualifiers),
+        "slip": fixed("slip", "year", 0.0, _ROADMAPS, "how much later than planned devices come"),
+        "delivered": fixed("delivered", "", 1.0, _ROADMAPS, "share of the announced rate that is delivered"),
+    }
+    return _AsAnnounced.from_spec(name, spec, inputs=inputs, rows=PRECISIONS[name.rpartition("-")[2]])
 
 
 @dataclass(frozen=True, kw_only=True)

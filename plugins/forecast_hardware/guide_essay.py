@@ -22,8 +22,6 @@ from forecast.tables import decimal_year
 from forecast_hardware.gpu import ACCELERATORS_TABLE
 
 if TYPE_CHECKING:
-    from forecast import ModelSpec
-    from forecast.models import Model
     from forecast.streams import Streams
 
 
@@ -36,11 +34,6 @@ _DESKTOP, _SERVER, _PER_WATT = 1000.0, 2000.0, 5 * 365.25 * 24 * 0.15 * 0.175 / 
 _SERVER_MEMORY = 48
 _R3080, _R3090, _R4070TI, _R4090 = (f"geforce-rtx-{each}" for each in ("3080", "3090", "4070-ti", "4090"))
 _H100, _ADA_6000 = "h100-sxm5", "rtx-6000-ada"
-
-
-def build(name: str, spec: ModelSpec) -> Model:
-    """Build the model: a number without any uncertainty, and facts."""
-    return _GuideEssay(name=name, unit=spec.unit, sources=(spec.reference,))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +61,10 @@ class _GuideEssay(Unfitted):
             f"estimated prices of {len(guide.prices) - len(guide.quotes)}",
             sources=self.sources, facts=facts,
         )  # fmt: skip
+
+
+#: Builds the model: a number without any uncertainty, and facts.
+build = _GuideEssay.from_spec
 
 
 @dataclass(frozen=True)

@@ -258,17 +258,7 @@ def joint(name: str, spec: ModelSpec) -> Model:
     if measure == WITHIN:
         inputs["power"] = OtherQuantity(unit="W", title="power that the device draws at most")
         inputs["budget"] = OtherQuantity(unit="USD", title="launch price that it has at most")
-    return _Joint(
-        name=name,
-        unit=spec.unit,
-        inputs=inputs,
-        measure=measure,
-        precision=f"fp{precision or 32}",
-        note=spec.note,
-        sources=(spec.reference,),
-        qualifiers=spec.qualifiers,
-        keeps=spec.keeps,
-    )
+    return _Joint.from_spec(name, spec, inputs=inputs, measure=measure, precision=f"fp{precision or 32}")
 
 
 @dataclass(frozen=True, kw_only=True)

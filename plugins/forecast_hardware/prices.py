@@ -458,9 +458,7 @@ def make_device_price(name: str, spec: ModelSpec) -> Model:
         "used": OtherQuantity(unit="", title="1: used where a used one is quoted; 0: new"),
         f"{market.replace(' ', '_')}_market": OtherQuantity(unit="", title="from 0 to 1: where its market goes"),
     }
-    return _PriceModel(
-        name=name, unit=spec.unit, inputs=inputs, device=device, sources=(spec.reference,), qualifiers=spec.qualifiers,
-    )  # fmt: skip
+    return _PriceModel.from_spec(name, spec, inputs=inputs, device=device)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -28,12 +28,7 @@ def as_needed(name: str, spec: ModelSpec) -> Model:
         "without_compute": OtherQuantity(unit="1/year", title="progress that comes without more compute"),
         "by_compute": OtherQuantity(unit="", title="progress for each factor e of compute"),
     }
-    return _AsNeeded(name=name, unit=spec.unit, inputs=inputs, note=spec.note, sources=(spec.reference,))
-
-
-def as_measured(name: str, spec: ModelSpec) -> Model:
-    """Build the growth of the trend of training compute, for ever."""
-    return _Measured(name=name, unit=spec.unit, note=spec.note, sources=(spec.reference,))
+    return _AsNeeded.from_spec(name, spec, inputs=inputs)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +53,10 @@ class _Measured(ModelRecord):
     def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
 
         return _FittedMeasured(model=self, trend=model(TREND).fit(as_of=as_of, seed=seed))
+
+
+#: Builds the growth of the trend of training compute, for ever.
+as_measured = _Measured.from_spec
 
 
 @dataclass(frozen=True, kw_only=True)

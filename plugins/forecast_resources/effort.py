@@ -33,7 +33,7 @@ def needed(name: str, spec: ModelSpec) -> Model:
         "growth": Input(name="growth", unit="1/year", distribution={"value": 0.34657359027997264}, source=moore),
         "years": Input(name="years", unit="year", distribution={"value": 43.0}, source=f"{BLOOM}: 1971 to 2014"),
     }
-    return _Needed(name=name, unit=spec.unit, inputs=inputs, note=spec.note, sources=(spec.reference,))
+    return _Needed.from_spec(name, spec, inputs=inputs)
 
 
 @dataclass(frozen=True, kw_only=True)

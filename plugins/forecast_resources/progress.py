@@ -21,7 +21,7 @@ import numpy as np
 
 from forecast import Input, ModelSpec
 from forecast.errors import DataError
-from forecast.models import Array, Description, FittedModel, Model, ModelRecord, Need, OtherModel, model
+from forecast.models import Array, Description, FittedModel, Model, ModelRecord, OtherModel, model
 from forecast.streams import student_t
 
 if TYPE_CHECKING:
@@ -94,6 +94,14 @@ def _moments(as_of: float | None, name: str) -> _Moments:
     return _Moments(float(c @ c), float(c @ y), float(y @ y), float(t @ t), slope_c, slope_y, int(known.sum()))
 
 
+@dataclass(frozen=True, kw_only=True)
+class _OfMoments(ModelRecord):
+    fitted: type[_FittedMoments]
+
+    def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
+        return self.fitted(model=self, moments=_moments(as_of, self.name))
+
+
 def per_compute(name: str, spec: ModelSpec) -> Model:
     """Build the model of progress per factor e in compute, at one date."""
     place = Input(
@@ -103,43 +111,23 @@ def per_compute(name: str, spec: ModelSpec) -> Model:
         source="the points do not say how much of the scatter is error in compute",
         title="0: all error is in the index, 1: all is in compute",
     )
-    return _PerCompute(name=name, unit=spec.unit, note=spec.note, sources=(spec.reference,), inputs={"place": place})
+    return _OfMoments.from_spec(name, spec, inputs={"place": place}, fitted=_FittedPerCompute)
 
 
 def per_year(name: str, spec: ModelSpec) -> Model:
     """Build the model of progress per year, at one compute, which follows from progress per compute."""
-    slope = model("resources/progress-per-compute")
-    inputs: dict[str, Need] = {"slope": OtherModel(model=slope)}
-    return _PerYear(name=name, unit=spec.unit, note=spec.note, sources=(spec.reference,), inputs=inputs)
-
-
-def frontier(name: str, spec: ModelSpec) -> Model:
-    """Build the model of the points a year by which the best model so far has risen."""
-    return _Frontier(name=name, unit=spec.unit, note=spec.note, sources=(spec.reference,))
-
-
-def open_lag(name: str, spec: ModelSpec) -> Model:
-    """Build the model of the years by which the best open model comes after the best closed one."""
-    return _OpenLag(name=name, unit=spec.unit, note=spec.note, sources=(spec.reference,))
+    slope = OtherModel(model=model("resources/progress-per-compute"))
+    return _OfMoments.from_spec(name, spec, inputs={"slope": slope}, fitted=_FittedPerYear)
 
 
 @dataclass(frozen=True, kw_only=True)
-class _PerCompute(ModelRecord):
-    def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
-        return _FittedPerCompute(model=self, moments=_moments(as_of, self.name))
-
-
-@dataclass(frozen=True, kw_only=True)
-class _PerYear(ModelRecord):
-    def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
-        return _FittedPerYear(model=self, moments=_moments(as_of, self.name))
-
-
-@dataclass(frozen=True, kw_only=True)
-class _FittedPerCompute(FittedModel):
+class _FittedMoments(FittedModel):
     model: ModelRecord
     moments: _Moments
 
+
+@dataclass(frozen=True, kw_only=True)
+class _FittedPerCompute(_FittedMoments):
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
 
         of, place = self.moments, inputs["place"]
@@ -152,10 +140,7 @@ class _FittedPerCompute(FittedModel):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _FittedPerYear(FittedModel):
-    model: ModelRecord
-    moments: _Moments
-
+class _FittedPerYear(_FittedMoments):
     def posterior(self, streams: Streams) -> Mapping[str, Array]:
         """Return what its own stream adds to what follows from progress per compute, in standard errors."""
         return {"given_compute": student_t(streams.uniforms("parameters", 2), self.moments.dof + 1)[0]}
@@ -216,6 +201,10 @@ def _repeated(left: list[Array]) -> float:
     return (1 + rho) / (1 - rho)
 
 
+#: Builds the model of the points a year by which the best model so far has risen.
+frontier = _Frontier.from_spec
+
+
 @dataclass(frozen=True, kw_only=True)
 class _OpenLag(ModelRecord):
     def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
@@ -238,6 +227,10 @@ class _OpenLag(ModelRecord):
         table = (left @ left / (len(y) - 3) * np.linalg.inv(x.T @ x) * wider)[1:, 1:]
         dof = max(len(y) / wider - 3, 1.0)
         return _FittedLag(model=self, centre=found[1:], table=table, dof=dof, n=len(y))
+
+
+#: Builds the model of the years by which the best open model comes after the best closed one.
+open_lag = _OpenLag.from_spec
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,7 +23,7 @@ GROWTH_YEARS = 5.0
 
 def growth(name: str, spec: ModelSpec) -> Model:
     """Build the model: d(log y)/dt of the quantity ``level``, which has no unit (divide it by one of its units)."""
-    return _Growth(name=name, unit=spec.unit, inputs={"level": OtherQuantity(unit="")}, sources=(spec.reference,))
+    return _Growth.from_spec(name, spec, inputs={"level": OtherQuantity(unit="")})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +39,6 @@ from forecast_capability.quantities.index import HORIZON_TABLE, INDEX_TABLE, hor
 if TYPE_CHECKING:
     from forecast.streams import Streams
 
-Needs = Mapping[str, OtherQuantity]
 #: Orders of magnitude that a path gains at most: numbers end at 308.
 MOST = 250.0
 #: Of the forms with a break: breaks a year from the date on, and by how many orders a year one moves the pace. Ours.
@@ -133,25 +132,13 @@ def _codes(inputs: Mapping[str, Array]) -> NDArray[np.intp]:
 
 
 PLACE = {"posterior": OtherQuantity(unit="", title="place among the joint draws, from 0 to 1")}
-FORM = {
+FORM = PLACE | {
     "form": OtherQuantity(
         unit="",
         title=f"which rivals a world has: the place among {', '.join(COMPUTE)}, plus {len(COMPUTE)} times that among "
         f"{', '.join(ALGORITHMS)}, plus {len(COMPUTE) * len(ALGORITHMS)} times that among {', '.join(HORIZONS)}",
     )
 }
-
-
-def _made(of: type[_OfPosterior], name: str, spec: ModelSpec, needs: Needs, **more: Any) -> Model:
-    return of(
-        name=name,
-        unit=spec.unit,
-        inputs={**PLACE, **needs},
-        note=spec.note,
-        sources=(spec.reference,),
-        keeps=spec.keeps,
-        **more,
-    )
 
 
 # --- Which world it is ----------------------------------------------------------------------------------------------
@@ -175,7 +162,7 @@ def world(name: str, spec: ModelSpec) -> Model:
         source=spec.reference,
         title="place among the joint draws, ordered by how fast the index rises",
     )
-    return _World(name=name, unit=spec.unit, inputs={"place": place}, note=spec.note, sources=(spec.reference,))
+    return _World.from_spec(name, spec, inputs={"place": place})
 
 
 # --- What does not change with time ---------------------------------------------------------------------------------
@@ -206,7 +193,7 @@ def _column_model(column: str, what: str) -> Callable[[str, ModelSpec], Model]:
     """Return what builds the model of a column of the draws: one number a world."""
 
     def build(name: str, spec: ModelSpec) -> Model:
-        return _made(_Column, name, spec, FORM, column=column, what=what)
+        return _Column.from_spec(name, spec, inputs=FORM, column=column, what=what)
 
     return build
 
@@ -341,7 +328,7 @@ class _FittedAlgorithms(_FittedPath):
 
 def run(name: str, spec: ModelSpec) -> Model:
     """Build the path of the compute of a frontier run, which the records lie on, each on its day."""
-    return _made(_Run, name, spec, FORM, rated=False)
+    return _Run.from_spec(name, spec, inputs=FORM, rated=False)
 
 
 def algorithms(name: str, spec: ModelSpec) -> Model:
@@ -351,7 +338,7 @@ def algorithms(name: str, spec: ModelSpec) -> Model:
         "elasticity": OtherQuantity(unit="", title="by which power of research compute and labour the pace rises"),
         "research": OtherQuantity(unit="", title="research compute, over that at the date"),
     }
-    return _made(_Algorithms, name, spec, FORM | needs)
+    return _Algorithms.from_spec(name, spec, inputs=FORM | needs)
 
 
 # --- What they give -------------------------------------------------------------------------------------------------
@@ -486,14 +473,15 @@ def index(name: str, spec: ModelSpec) -> Model:
         "algorithms": OtherQuantity(unit="", title="what algorithms give, over those at the start"),
         "points": OtherQuantity(unit="", title="points of the index per order of compute, at 1e25 FLOP"),
     }
-    return _made(_Index, name, spec, FORM | needs)
+    return _Index.from_spec(name, spec, inputs=FORM | needs)
 
 
 def index_alone(name: str, spec: ModelSpec) -> Model:
     """Build the index of the best model so far by its own trend, from the same rows of the frontier."""
-    return _made(_IndexAlone, name, spec, {}, alone=True)
+    return _IndexAlone.from_spec(name, spec, inputs=PLACE, alone=True)
 
 
 def horizon(name: str, spec: ModelSpec) -> Model:
     """Build the time horizon at an index."""
-    return _made(_Horizon, name, spec, FORM | {"index": OtherQuantity(unit="", title="capability index (ECI)")})
+    needs = {"index": OtherQuantity(unit="", title="capability index (ECI)")}
+    return _Horizon.from_spec(name, spec, inputs=FORM | needs)

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forecast import ModelSpec
 from forecast.errors import EmptyDataError
-from forecast.models import Array, Description, FittedModel, Model, ModelRecord, Observations
+from forecast.models import Array, Description, FittedModel, ModelRecord, Observations
 from forecast.tables import series
 from forecast_capability.chain.rows import FIRST_RECORD_YEAR
 from forecast_capability.quantities.index import RUNS_TABLE
@@ -104,11 +103,7 @@ class _FittedAge(FittedModel):
         )
 
 
-def largest(name: str, spec: ModelSpec) -> Model:
-    """Build the model of the largest run so far, the same at all dates."""
-    return _Largest(name=name, unit=spec.unit, note=spec.note, sources=(spec.reference,), keeps=spec.keeps)
-
-
-def age(name: str, spec: ModelSpec) -> Model:
-    """Build the model of how long the largest run has stood at a date: one number a world."""
-    return _Age(name=name, unit=spec.unit, note=spec.note, sources=(spec.reference,), keeps=spec.keeps)
+#: Builds the model of the largest run so far, the same at all dates.
+largest = _Largest.from_spec
+#: Builds the model of how long the largest run has stood at a date: one number a world.
+age = _Age.from_spec

@@ -48,13 +48,13 @@ HALVING = 365.0
 
 def doubling(name: str, spec: ModelSpec) -> Model:
     """Build the model of a doubling time."""
-    return _Regression(name=name, unit=spec.unit, inputs=_inputs(), note=spec.note, sources=(spec.reference,))
+    return _Regression.from_spec(name, spec, inputs=_inputs())
 
 
 def line(name: str, spec: ModelSpec) -> Model:
     """Build the line, of whatever doubling time."""
     inputs = {"doubling": OtherQuantity(unit="day", title="doubling time"), **_inputs()}
-    return _Regression(name=name, unit=spec.unit, inputs=inputs, note=spec.note, sources=(spec.reference,))
+    return _Regression.from_spec(name, spec, inputs=inputs)
 
 
 def _inputs() -> dict[str, Need]:

@@ -88,16 +88,13 @@ def _regression_model(name: str, spec: ModelSpec, *, latent_too: bool) -> Model:
         source="the points do not say how much of the scatter is error in compute",
         title="0: all error is in the index, 1: all is in compute",
     )
-    return _Pace(
-        name=name, unit=spec.unit, inputs={"place": place}, note=spec.note, sources=(spec.reference,),
-        latent_too=latent_too,
-    )  # fmt: skip
+    return _Pace.from_spec(name, spec, inputs={"place": place}, latent_too=latent_too)
 
 
 def horizon_at_index(name: str, spec: ModelSpec) -> Model:
     """Build the model of the time horizon at an index."""
     inputs = {"index": OtherQuantity(unit="", title="capability index (ECI)")}
-    return _Horizon(name=name, unit=spec.unit, inputs=inputs, note=spec.note, sources=(spec.reference,))
+    return _Horizon.from_spec(name, spec, inputs=inputs)
 
 
 def _rows(table: str, where: dict[str, str], as_of: float | None, name: str) -> Any:

@@ -103,6 +103,4 @@ class _Fitted(FittedModel):
 def reliable(name: str, spec: ModelSpec) -> Model:
     """Build the time horizon at 80 % success of the best model so far, from that at 50 %."""
     needs = {"horizon": OtherQuantity(unit="min", title="time horizon at 50 % success")}
-    return _Reliable(
-        name=name, unit=spec.unit, inputs=needs, note=spec.note, sources=(spec.reference,), keeps=spec.keeps
-    )
+    return _Reliable.from_spec(name, spec, inputs=needs)

@@ -67,4 +67,4 @@ def two_regimes(name: str, spec: ModelSpec) -> Model:
         "N": OtherQuantity(unit="param", title="parameters"),
         "shift": OtherQuantity(unit="param", title="where the layers jump"),
     }
-    return _Regimes(name=name, unit=spec.unit, inputs=inputs, sources=(spec.reference,))
+    return _Regimes.from_spec(name, spec, inputs=inputs)

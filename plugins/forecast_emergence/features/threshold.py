@@ -20,12 +20,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forecast.models import Array, Description, FittedModel, Model, ModelRecord
+from forecast.models import Array, Description, FittedModel, ModelRecord
 from forecast_emergence.abilities.censored import bracket
 from forecast_emergence.features.feature_specs import ROUTES, TABLE
 
 if TYPE_CHECKING:
-    from forecast import ModelSpec
     from forecast.fit import Fit
     from forecast.streams import Streams
 
@@ -204,13 +203,9 @@ def _fitted(route: str, upto: float, sources: tuple[str, ...] = ()) -> _Fitted:
 
 @dataclass(frozen=True, kw_only=True)
 class _Threshold(ModelRecord):
-    route: str
-
     def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
-        return _fitted(self.route, UPTO, self.sources)
+        return _fitted(self.name.rpartition("threshold-")[2], UPTO, self.sources)
 
 
-def threshold(name: str, spec: ModelSpec) -> Model:
-    """Build the model ``threshold-ROUTE``."""
-    route = spec.name.removeprefix("threshold-")
-    return _Threshold(name=name, unit=spec.unit, route=route, sources=(spec.reference,))
+#: Builds the model ``threshold-ROUTE``.
+threshold = _Threshold.from_spec
