@@ -6,19 +6,18 @@ Student t with the years that spread rests on, and wider for a mean of few years
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forecast import ModelSpec
 from forecast.errors import DataError
-from forecast.models import Array, Description, FittedModel, Model, ModelRecord, Observations
+from forecast.models import Array, Description, FittedModel, ModelRecord, Observations
 from forecast.streams import student_t
 from forecast_capability.accounts.ratios import (
     EDITIONS,
-    FOUR,
     LAB,
     RATIOS,
     RUNS_EDITION,
@@ -26,6 +25,7 @@ from forecast_capability.accounts.ratios import (
     Tables,
     of_link,
     pooled_spread,
+    summed,
 )
 from forecast_capability.accounts.slips import EDITION_DAYS, due_steps, plan_revisions
 
@@ -56,21 +56,38 @@ GROWTHS = ("capex-growth", "site-power-growth", "tracked-power-growth")
 PREFIX = "accounts-"
 
 
-def _base_record(spec: ModelSpec, name: str) -> dict[str, object]:
-    return {
-        "name": name, "unit": spec.unit, "inputs": {}, "note": spec.note, "sources": (spec.reference,),
-        "keeps": spec.keeps,
-    }  # fmt: skip
+@dataclass(frozen=True, kw_only=True)
+class _OfLink(ModelRecord):
+    """A model that is named after its link."""
+
+    @property
+    def link(self) -> str:
+        """The link of the accounts."""
+        return self.name.rpartition(PREFIX)[2].removesuffix("-now")
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Fitted(FittedModel):
-    """A number a world, or a path of it, with what is said of it."""
+    """A number a world, or a path of it, with what is said of it.
+
+    Parameters
+    ----------
+    draw : callable
+        Takes dates and streams, and gives a number for all, one a world, or one a date and world.
+    """
 
     model: ModelRecord
     said: str
+    draw: Callable[[Array, Streams], Array | float]
     assumptions: tuple[str, ...] = ()
     facts: Mapping[str, float] = field(default_factory=dict)
+    points: Observations | None = None
+
+    def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
+        return np.array(np.broadcast_to(self.draw(time, streams), (len(time), streams.draws)))
+
+    def observed(self) -> Observations | None:
+        return self.points
 
     def describe(self) -> Description:
         return Description(
@@ -78,28 +95,33 @@ class _Fitted(FittedModel):
         )
 
 
+def _student(time: Array, streams: Streams, *, middle: float, error: float, dof: float) -> Array:
+    """Draw a number a world: Student t."""
+    return np.asarray(middle + error * student_t(streams.uniforms("parameters", 2), dof)[0])
+
+
+def _number(time: Array, streams: Streams, *, number: float) -> float:
+    return number
+
+
 # --- A ratio of the next year ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Ratio(ModelRecord):
-    link: str
-
+class _Ratio(_OfLink):
     def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
         tables = Tables(as_of)
         found = _known(self.link, tables, self.name)
         spread, dof = pooled_spread(tables, SHARES_AND_FACTORS)
         logs = np.log([ratio.value for ratio in found])
-        return _FittedRatio(
+        error = float(spread * np.sqrt(1 + 1 / len(found)))
+        return _Fitted(
             model=self,
             said=f"{', '.join(f'{ratio.year}: {ratio.value:.3g}' for ratio in found)}; a factor {np.exp(spread):.2f} "
             f"either way (one standard deviation of all links, {dof} degrees of freedom)",
             assumptions=("the next year is drawn from the same distribution as those before",),
             facts={"n": float(len(found)), "spread": spread, "middle": float(np.exp(logs.mean()))},
-            middle=float(logs.mean()),
-            spread=float(spread * np.sqrt(1 + 1 / len(found))),
-            dof=dof,
-            most=RATIOS[self.link].most,
+            draw=partial(_ratio, middle=float(logs.mean()), error=error, dof=dof, most=RATIOS[self.link].most),
         )
 
 
@@ -111,21 +133,12 @@ def _known(link: str, tables: Tables, name: str) -> list[Ratio]:
     return found
 
 
-@dataclass(frozen=True, kw_only=True)
-class _FittedRatio(_Fitted):
-    middle: float
-    spread: float
-    dof: float
-    most: float
-
-    def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
-        drawn = self.middle + self.spread * student_t(streams.uniforms("parameters", 2), self.dof)[0]
-        return np.broadcast_to(np.minimum(np.exp(drawn), self.most), (len(time), streams.draws)).copy()
+def _ratio(time: Array, streams: Streams, *, most: float, **logs: float) -> Array:
+    return np.minimum(np.exp(_student(time, streams, **logs)), most)
 
 
-def ratio(name: str, spec: ModelSpec) -> Model:
-    """Build the model of a ratio of the next year."""
-    return _Ratio(**_base_record(spec, name), link=spec.name.removeprefix(PREFIX))  # type: ignore[arg-type]
+#: Builds the model of a ratio of the next year.
+ratio = _Ratio.from_spec
 
 
 # --- Spending at the start ------------------------------------------------------------------------------------------
@@ -144,15 +157,12 @@ class _Capex(ModelRecord):
         growth = float(np.log(rates[-1] / rates[before]) / (dates[-1] - dates[before]))
         spread, _ = pooled_spread(tables, GROWTHS[:1])
         points = _spending_rates(tables, whole_past=True)
-        return _FittedCapex(
+        return _Fitted(
             model=self,
             said=f"{rates[-1] / 1e9:,.0f} bn USD a year in {dates[-1]:.2f}, {np.expm1(growth):+.0%} on the year "
             "before, which goes on until the start",
             facts={"last": float(rates[-1]), "growth": growth, "date": float(dates[-1])},
-            last=float(rates[-1]),
-            date=float(dates[-1]),
-            growth=growth,
-            spread=spread,
+            draw=partial(_grown, last=float(rates[-1]), date=float(dates[-1]), growth=growth, spread=spread),
             points=Observations(time=points[0], value=points[1], unit=self.unit),
         )
 
@@ -162,11 +172,10 @@ def _spending_rates(tables: Tables, *, whole_past: bool = False) -> tuple[Array,
 
     By quarters where there are more than four of them, else by years; with `whole_past` the years before are in it too.
     """
-    whole = {int(period) + 0.5: usd for (who, period), usd in _of_all(tables.spent()).items() if who == ""}
+    whole = {int(period) + 0.5: usd for period, usd in summed(tables.spent()).items()}
     quarters = {
         int(period[:4]) + (int(period[-1]) - 0.5) / 4: 4 * usd
-        for (who, period), usd in _of_all(tables.spent(span="quarter")).items()
-        if who == ""
+        for period, usd in summed(tables.spent(span="quarter")).items()
     }
     of = quarters if len(quarters) > QUARTERS_A_YEAR else whole
     if whole_past:
@@ -178,38 +187,16 @@ def _spending_rates(tables: Tables, *, whole_past: bool = False) -> tuple[Array,
 QUARTERS_A_YEAR = 4
 
 
-def _of_all(spent: dict[tuple[str, str], float]) -> dict[tuple[str, str], float]:
-    periods = {period for _, period in spent}
-    return {
-        ("", period): sum(spent[who, period] for who in FOUR)
-        for period in periods
-        if all((who, period) in spent for who in FOUR)
-    }
+def _grown(time: Array, streams: Streams, *, last: float, date: float, growth: float, spread: float) -> Array:
+    from scipy.special import ndtri
+
+    gap = max(float(time[0]) - date, 0.0)
+    z = ndtri(streams.uniforms("parameters", 1)[0])
+    return np.asarray(last * np.exp(growth * gap + spread * np.sqrt(gap) * z))
 
 
-@dataclass(frozen=True, kw_only=True)
-class _FittedCapex(_Fitted):
-    last: float
-    date: float
-    growth: float
-    spread: float
-    points: Observations
-
-    def observed(self) -> Observations:
-        return self.points
-
-    def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
-        from scipy.special import ndtri
-
-        gap = max(float(time[0]) - self.date, 0.0)
-        z = ndtri(streams.uniforms("parameters", 1)[0])
-        drawn = self.last * np.exp(self.growth * gap + self.spread * np.sqrt(gap) * z)
-        return np.broadcast_to(drawn, (len(time), streams.draws)).copy()
-
-
-def capex(name: str, spec: ModelSpec) -> Model:
-    """Build the model of what four companies spend a year at the start."""
-    return _Capex(**_base_record(spec, name))  # type: ignore[arg-type]
+#: Builds the model of what four companies spend a year at the start.
+capex = _Capex.from_spec
 
 
 # --- Paths around them ----------------------------------------------------------------------------------------------
@@ -218,13 +205,7 @@ def capex(name: str, spec: ModelSpec) -> Model:
 @dataclass(frozen=True, kw_only=True)
 class _Walk(ModelRecord):
     def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
-        return _FittedWalk(model=self, said="a standard random walk in continuous time, 0 at the start")
-
-
-@dataclass(frozen=True, kw_only=True)
-class _FittedWalk(_Fitted):
-    def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
-        return _walked(time, streams)
+        return _Fitted(model=self, said="a standard random walk in continuous time, 0 at the start", draw=_walked)
 
 
 def _walked(time: Array, streams: Streams) -> Array:
@@ -232,57 +213,44 @@ def _walked(time: Array, streams: Streams) -> Array:
     return np.asarray(np.cumsum(steps * streams("walk").standard_normal((len(time), streams.draws)), axis=0))
 
 
-def walk(name: str, spec: ModelSpec) -> Model:
-    """Build a standard random walk."""
-    return _Walk(**_base_record(spec, name))  # type: ignore[arg-type]
+#: Builds a standard random walk.
+walk = _Walk.from_spec
 
 
 @dataclass(frozen=True, kw_only=True)
 class _GrowthSpread(ModelRecord):
     def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
         spread, dof = pooled_spread(Tables(as_of), GROWTHS)
-        return _FittedNumber(
+        return _Fitted(
             model=self,
             said=f"{spread:.3f}: standard deviation of a year's logarithmic growth of spending, and of the power of "
             f"sites, around the mean of each, {dof} degrees of freedom",
             facts={"spread": spread},
-            number=spread,
+            draw=partial(_number, number=spread),
         )
 
 
-@dataclass(frozen=True, kw_only=True)
-class _FittedNumber(_Fitted):
-    number: float
-
-    def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
-        return np.full((len(time), streams.draws), self.number)
-
-
-def growth_spread(name: str, spec: ModelSpec) -> Model:
-    """Build the spread of growth of spending and of sites."""
-    return _GrowthSpread(**_base_record(spec, name))  # type: ignore[arg-type]
+#: Builds the spread of growth of spending and of sites.
+growth_spread = _GrowthSpread.from_spec
 
 
 # --- A ratio as it stands -------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Last(ModelRecord):
-    link: str
-
+class _Last(_OfLink):
     def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
         last = _known(self.link, Tables(as_of), self.name)[-1]
-        return _FittedNumber(
+        return _Fitted(
             model=self,
             said=f"{last.value:.3g} at the end of {last.year}: {last.over}",
             facts={"year": float(last.year), "value": last.value},
-            number=last.value,
+            draw=partial(_number, number=last.value),
         )
 
 
-def last(name: str, spec: ModelSpec) -> Model:
-    """Build the model of a ratio as it was in its last year, as certain as the two figures in it."""
-    return _Last(**_base_record(spec, name), link=spec.name.removeprefix(PREFIX).removesuffix("-now"))  # type: ignore[arg-type]
+#: Builds the model of a ratio as it was in its last year, as certain as the two figures in it.
+last = _Last.from_spec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -292,34 +260,24 @@ class _ShareGain(ModelRecord):
         if len(logs) < 2:
             raise DataError(f"{self.name}: expected two years of growth of the share, got {len(logs)}")
         mean, spread = float(logs.mean()), float(logs.std(ddof=1))
-        return _FittedShareGain(
+        return _Fitted(
             model=self,
             said=f"the share of spending that the largest run costs grew {np.exp(mean):.2f}-fold a year over "
             f"{len(logs)} years, with a standard deviation of {spread:.2f} in its logarithm",
             assumptions=("its pace goes on, as uncertain as so many years leave it, and it wanders as it did",),
             facts={"growth": mean, "spread": spread, "n": float(len(logs))},
-            mean=mean,
-            spread=spread,
-            n=len(logs),
+            draw=partial(_share_path, mean=mean, spread=spread, n=len(logs)),
         )
 
 
-@dataclass(frozen=True, kw_only=True)
-class _FittedShareGain(_Fitted):
-    mean: float
-    spread: float
-    n: int
-
-    def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
-        z = student_t(streams.uniforms("parameters", 2), self.n - 1.0)[0]
-        pace = self.mean + self.spread / np.sqrt(self.n) * z
-        logs = pace * (time - time[0])[:, None] + self.spread * _walked(time, streams)
-        return np.asarray(np.exp(np.clip(logs, -50.0, 50.0)))
+def _share_path(time: Array, streams: Streams, *, mean: float, spread: float, n: int) -> Array:
+    pace = _student(time, streams, middle=mean, error=spread / n**0.5, dof=n - 1.0)
+    logs = pace * (time - time[0])[:, None] + spread * _walked(time, streams)
+    return np.asarray(np.exp(np.clip(logs, -50.0, 50.0)))
 
 
-def share_gain(name: str, spec: ModelSpec) -> Model:
-    """Build the path of the share of spending that the largest run costs, over that at the start."""
-    return _ShareGain(**_base_record(spec, name))  # type: ignore[arg-type]
+#: Builds the path of the share of spending that the largest run costs, over that at the start.
+share_gain = _ShareGain.from_spec
 
 
 # --- Plans ----------------------------------------------------------------------------------------------------------
@@ -327,20 +285,17 @@ def share_gain(name: str, spec: ModelSpec) -> Model:
 
 @dataclass(frozen=True, kw_only=True)
 class _Planned(ModelRecord):
-    what: str
-
     def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
         if as_of is not None:
             raise DataError(f"{self.name}: plans are those of 2026; which stood before is not kept")
-        dates, values = _plans(self.what)
-        return _FittedPlanned(
+        what = self.name.rpartition("-")[2]
+        dates, values = _plans(what)
+        return _Fitted(
             model=self,
             said=f"{values[-1]:,.3g} by {dates[-1]:.1f}",
             assumptions=("plans are done on the day: accounts-plan-delay says how late they are",),
             facts={"last": float(values[-1]), "date": float(dates[-1])},
-            dates=dates,
-            values=values,
-            steps=self.what == "site",
+            draw=partial(_planned_path, dates=dates, values=values, steps=what == "site"),
         )
 
 
@@ -364,23 +319,16 @@ def _plans(what: str) -> tuple[Array, Array]:
     return dates[order], np.maximum.accumulate(values[order])
 
 
-@dataclass(frozen=True, kw_only=True)
-class _FittedPlanned(_Fitted):
-    dates: Array
-    values: Array
-    steps: bool
-
-    def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
-        if self.steps:
-            path = self.values[np.maximum(np.searchsorted(self.dates, time, side="right") - 1, 0)]
-        else:
-            path = np.exp(np.interp(time, self.dates, np.log(self.values)))
-        return np.broadcast_to(path[:, None], (len(time), streams.draws)).copy()
+def _planned_path(time: Array, streams: Streams, *, dates: Array, values: Array, steps: bool) -> Array:
+    if steps:
+        path = values[np.maximum(np.searchsorted(dates, time, side="right") - 1, 0)]
+    else:
+        path = np.exp(np.interp(time, dates, np.log(values)))
+    return np.asarray(path)[:, None]
 
 
-def planned(name: str, spec: ModelSpec) -> Model:
-    """Build the power of the largest site, the chips of all that are followed, or research, as planned."""
-    return _Planned(**_base_record(spec, name), what=spec.name.rpartition("-")[2])  # type: ignore[arg-type]
+#: Builds the power of the largest site, the chips of all that are followed, or research, as planned.
+planned = _Planned.from_spec
 
 
 # --- How plans slip: two editions are kept, four months apart --------------------------------------------------------
@@ -399,33 +347,25 @@ class _PlanDelay(ModelRecord):
         late, done = sum(step.late for step in steps), sum(step.done for step in steps)
         if not done:
             raise DataError(f"{self.name}: of {len(steps)} steps that were due none was done, so their delay is open")
-        return _FittedDelay(
+        return _Fitted(
             model=self,
             said=f"of {len(steps)} sites whose next step was due between the editions {' and '.join(EDITIONS)}, {done} "
             f"had done it, and all together were {late:.2f} years late by then; delays are exponential, with a mean "
             f"of {12 * late / done:.0f} months, as uncertain as {done} steps leave it",
             assumptions=("plans for later years slip no more than steps that were due within four months: ours",),
             facts={"n": float(len(steps)), "done": float(done), "late": late},
-            late=late,
-            done=done,
+            draw=partial(_mean_delay, late=late, done=done),
         )
 
 
-@dataclass(frozen=True, kw_only=True)
-class _FittedDelay(_Fitted):
-    late: float
-    done: int
+def _mean_delay(time: Array, streams: Streams, *, late: float, done: int) -> Array:
+    from scipy.special import gammaincinv
 
-    def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
-        from scipy.special import gammaincinv
-
-        mean = self.late / gammaincinv(self.done, streams.uniforms("parameters", 1)[0])
-        return np.broadcast_to(mean, (len(time), streams.draws)).copy()
+    return np.asarray(late / gammaincinv(done, streams.uniforms("parameters", 1)[0]))
 
 
-def plan_delay(name: str, spec: ModelSpec) -> Model:
-    """Build how late sites are in the mean: an exponential delay, where what is not done yet is censored."""
-    return _PlanDelay(**_base_record(spec, name))  # type: ignore[arg-type]
+#: Builds how late sites are in the mean: an exponential delay, where what is not done yet is censored.
+plan_delay = _PlanDelay.from_spec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -434,29 +374,15 @@ class _PlanGrowth(ModelRecord):
         _check_editions_are_out(as_of, self.name)
         growth = np.array(list(plan_revisions().values())) / (EDITION_DAYS[1] - EDITION_DAYS[0])
         middle, error = float(growth.mean()), float(growth.std(ddof=1) / np.sqrt(len(growth)))
-        return _FittedPlanGrowth(
+        return _Fitted(
             model=self,
             said=f"from the edition {EDITIONS[0]} to {EDITIONS[1]} the final power of {len(growth)} planned sites grew "
             f"by {middle:.2f} a year in its logarithm, with a standard error of {error:.2f}",
             assumptions=("plans go on to grow as they did in four months, until they are due: ours",),
             facts={"n": float(len(growth)), "middle": middle, "error": error},
-            middle=middle,
-            error=error,
-            dof=len(growth) - 1,
+            draw=partial(_student, middle=middle, error=error, dof=len(growth) - 1),
         )
 
 
-@dataclass(frozen=True, kw_only=True)
-class _FittedPlanGrowth(_Fitted):
-    middle: float
-    error: float
-    dof: int
-
-    def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
-        drawn = self.middle + self.error * student_t(streams.uniforms("parameters", 2), self.dof)[0]
-        return np.broadcast_to(drawn, (len(time), streams.draws)).copy()
-
-
-def plan_growth(name: str, spec: ModelSpec) -> Model:
-    """Build by how much the power that is planned at a site grows a year, from one edition to the next."""
-    return _PlanGrowth(**_base_record(spec, name))  # type: ignore[arg-type]
+#: Builds by how much the power that is planned at a site grows a year, from one edition to the next.
+plan_growth = _PlanGrowth.from_spec

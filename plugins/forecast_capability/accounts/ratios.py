@@ -6,19 +6,20 @@ where two ways to the same figure can be compared, the ratio of the two says whe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from forecast.errors import DataError, EmptyDataError, UnknownNameError
+from forecast.tables import decimal_year, series
 
 if TYPE_CHECKING:
     from forecast.tables.columns import Columns
 
 
-__all__ = ["CLOSES_WITHIN", "RATIOS", "Link", "Ratio", "Tables", "accounts", "of_link", "pooled_spread"]
+__all__ = ["CLOSES_WITHIN", "RATIOS", "Link", "Ratio", "Tables", "accounts", "of_link", "pooled_spread", "summed"]
 
 #: Two figures agree if they differ by no more than this factor.
 CLOSES_WITHIN = 1.2
@@ -90,8 +91,6 @@ class Tables:
 
     def rows(self, table: str, date: str, **where: str) -> Columns | None:
         """Return the rows of a table, or None where none was there yet."""
-        from forecast.tables import series
-
         key = (table, date, *sorted(where.items()))
         if key not in self._read:
             try:
@@ -119,7 +118,7 @@ class Tables:
 
     def capex(self) -> dict[int, float]:
         """Return the capital expenditure of the four companies by year, USD; of a half year the whole that it makes."""
-        yearly = _summed(self.spent(), FOUR)
+        yearly = _summed(self.spent())
         halves = _halves(self)
         shares = [yearly[year] / half for year, half in halves.items() if year in yearly]
         for year, half in halves.items():
@@ -140,36 +139,30 @@ class Tables:
         return self._at_year_ends("data-centre-totals", column, plan="no")
 
     def _at_year_ends(self, table: str, column: str, **where: str) -> dict[int, float]:
-        from forecast import tables
-
         rows = self.rows(table, "date", **where)
         if rows is None:
             return {}
-        dates = tables.decimal_year(rows.column("date"))
+        dates = decimal_year(rows.column("date"))
         return {
             int(date): float(value) for date, value in zip(dates, rows.numeric(column), strict=True) if date % 1 > 0.99
         }
 
     def site_price(self, year: int, edition: str = "") -> float:
         """Return the median all-in capital cost of tracked sites of a year, USD per H100 equivalent."""
-        from forecast import tables
-
         rows = self.rows("data-centres", "date", edition=edition or RUNS_EDITION, plan="no")
         if rows is None:
             return np.nan
         size, cost = rows.numeric("h100_equivalents"), rows.numeric("cost")
-        used = (size > LEAST_SITE) & np.isfinite(cost) & (tables.decimal_year(rows.column("date")).astype(int) == year)
+        used = (size > LEAST_SITE) & np.isfinite(cost) & (decimal_year(rows.column("date")).astype(int) == year)
         return float(np.median(cost[used] / size[used])) if used.any() else np.nan
 
     def largest_runs(self) -> list[tuple[str, float, float, float]]:
         """Return the largest run of each year: name, date, FLOP and USD, by what a FLOP cost where none is stated."""
-        from forecast import tables
-
         rows = self.rows("training-runs-2026", "date", frontier="yes")
         if rows is None:
             return []
         dates, flop, cost = (
-            tables.decimal_year(rows.column("date")),
+            decimal_year(rows.column("date")),
             rows.numeric("training_compute"),
             rows.numeric("cost"),
         )
@@ -193,13 +186,18 @@ class Tables:
 LEAST_SITE, LEAST_COST, FIRST_RUN_YEAR = 20_000, 1e5, 2020.0
 
 
-def _summed(spent: dict[tuple[str, str], float], companies: tuple[str, ...]) -> dict[int, float]:
-    years = {int(period) for _, period in spent if period.isdigit()}
+def summed(spent: dict[tuple[str, str], float], companies: tuple[str, ...] = FOUR) -> dict[str, float]:
+    """Return what companies spent together, by period; only where each of them is known."""
+    periods = sorted({period for _, period in spent})
     return {
-        y: sum(spent[c, str(y)] for c in companies)
-        for y in sorted(years)
-        if all((c, str(y)) in spent for c in companies)
+        period: sum(spent[company, period] for company in companies)
+        for period in periods
+        if all((company, period) in spent for company in companies)
     }
+
+
+def _summed(spent: dict[tuple[str, str], float], companies: tuple[str, ...] = FOUR) -> dict[int, float]:
+    return {int(period): usd for period, usd in summed(spent, companies).items() if period.isdigit()}
 
 
 def _halves(tables: Tables) -> dict[int, float]:
@@ -214,28 +212,43 @@ def _bn(usd: float) -> str:
     return f"{usd / 1e9:.4g} bn USD"
 
 
+def _count(number: float) -> str:
+    return f"{number:,.0f}"
+
+
 # --- The links --------------------------------------------------------------------------------------------------------
+
 
 _Rows = Iterator[tuple[int, float, str, bool]]
 
 
+def _over(
+    top: Mapping[int, float],
+    bottom: Mapping[int, float],
+    say: Callable[[float], str] = _count,
+    *,
+    label: str = "",
+    unit: str = "",
+    plans: Collection[int] = (),
+) -> _Rows:
+    """Walk the ratios of two figures, in every year that has both."""
+    for year, value in top.items():
+        if year in bottom:
+            yield year, value / bottom[year], f"{label}{say(value)} over {say(bottom[year])}{unit}", year in plans
+
+
+def _year_before(figures: Mapping[int, float]) -> dict[int, float]:
+    """Return the figure of the year before, by year."""
+    return {year + 1: value for year, value in figures.items()}
+
+
 def _capex_growth(tables: Tables) -> _Rows:
-    capex, whole = tables.capex(), _summed(tables.spent(), FOUR)
-    for year in capex:
-        if year - 1 in capex:
-            yield (
-                year,
-                capex[year] / capex[year - 1],
-                f"{_bn(capex[year])} over {_bn(capex[year - 1])}",
-                year not in whole,
-            )
+    capex, whole = tables.capex(), _summed(tables.spent())
+    return _over(capex, _year_before(capex), _bn, plans=capex.keys() - whole.keys())
 
 
 def _year_over_half(tables: Tables) -> _Rows:
-    whole, half = _summed(tables.spent(), FOUR), _halves(tables)
-    for year in half:
-        if year in whole:
-            yield year, whole[year] / half[year], f"{_bn(whole[year])} over {_bn(half[year])}", False
+    return _over(_summed(tables.spent()), _halves(tables), _bn)
 
 
 def _guidance(tables: Tables) -> _Rows:
@@ -282,51 +295,37 @@ def _chips_of_all(tables: Tables) -> _Rows:
 
 
 def _tracked(tables: Tables) -> _Rows:
-    tracked, stock = tables.tracked("h100_equivalents"), tables.stock()
-    for year in stock:
-        if year in tracked:
-            yield year, tracked[year] / stock[year], f"{tracked[year]:,.0f} over {stock[year]:,.0f}", False
+    return _over(tables.tracked("h100_equivalents"), tables.stock())
 
 
 def _power_growth(tables: Tables) -> _Rows:
     power = tables.tracked("power")
-    for year in power:
-        if year - 1 in power:
-            yield year, power[year] / power[year - 1], f"{power[year]:,.0f} over {power[year - 1]:,.0f} MW", False
+    return _over(power, _year_before(power), unit=" MW")
 
 
 def _site_growth(tables: Tables) -> _Rows:
-    from forecast import tables as read
-
     rows = tables.rows("data-centres", "date", edition=RUNS_EDITION, plan="no")
     if rows is None:
-        return
-    dates, power = read.decimal_year(rows.column("date")), rows.numeric("power")
+        return iter(())
+    dates, power = decimal_year(rows.column("date")), rows.numeric("power")
     last = int(dates.max()) if tables.as_of is None else int(tables.as_of)
     at = {
         year: float(power[dates < year + 1].max()) for year in range(int(dates.min()), last) if (dates < year + 1).any()
     }
-    for year in at:
-        if year - 1 in at:
-            yield year, at[year] / at[year - 1], f"{at[year]:,.0f} over {at[year - 1]:,.0f} MW", False
+    return _over(at, _year_before(at), unit=" MW")
 
 
 def _lab_stock(tables: Tables) -> _Rows:
-    lab, stock = tables.chips_of("user", LAB), tables.stock()
-    for year in lab:
-        if year in stock:
-            yield year, lab[year] / stock[year], f"{LAB}: {lab[year]:,.0f} over {stock[year]:,.0f}", False
+    return _over(tables.chips_of("user", LAB), tables.stock(), label=f"{LAB}: ")
 
 
 def _lab_hours(tables: Tables) -> _Rows:
     """The laboratory's bill for an hour of an H100 equivalent, over what an hour of an H100 rents for."""
-    from forecast import tables as read
-
     lab, quotes = tables.chips_of("user", LAB), tables.rows("compute-prices", "date")
     bills = _bills(tables)
     if quotes is None:
         return
-    rents, dates = quotes.numeric("rental"), read.decimal_year(quotes.column("date")).astype(int)
+    rents, dates = quotes.numeric("rental"), decimal_year(quotes.column("date")).astype(int)
     h100 = np.array([str(each).startswith("h100") for each in quotes.column("device")]) & np.isfinite(rents)
     for year in lab:
         of_year = h100 & (dates == year)
@@ -365,10 +364,10 @@ def _research(tables: Tables) -> dict[int, tuple[float, bool]]:
 
 
 def _research_of_capex(tables: Tables) -> _Rows:
-    capex = tables.capex()
-    for year, (usd, plan) in sorted(_research(tables).items()):
-        if year in capex:
-            yield year, usd / capex[year], f"{LAB}: {_bn(usd)} over {_bn(capex[year])}", plan
+    research = _research(tables)
+    spent = {year: usd for year, (usd, _) in research.items()}
+    plans = {year for year, (_, plan) in research.items() if plan}
+    return _over(spent, tables.capex(), _bn, label=f"{LAB}: ", plans=plans)
 
 
 def _split(tables: Tables, part: str, whole: str) -> _Rows:
@@ -395,9 +394,7 @@ def _one_of_final(tables: Tables) -> _Rows:
     research, runs = _research(tables), tables.rows("training-runs-2026", "date", frontier="yes", organisation=LAB)
     if runs is None:
         return
-    from forecast import tables as read
-
-    dates, cost = read.decimal_year(runs.column("date")), runs.numeric("cost")
+    dates, cost = decimal_year(runs.column("date")), runs.numeric("cost")
     for year, share in shares.items():
         trained = (dates >= year + 0.1) & (dates < year + 1.25) & np.isfinite(cost)
         if year in research and trained.any():
@@ -409,16 +406,12 @@ def _one_of_final(tables: Tables) -> _Rows:
 def _run_of_capex(tables: Tables) -> _Rows:
     capex = tables.capex()
     for name, date, _, cost in tables.largest_runs():
-        if int(date) in capex:
-            year = int(date)
-            yield year, cost / capex[year], f"{name}: {_bn(cost)} over {_bn(capex[year])}", False
+        yield from _over({int(date): cost}, capex, _bn, label=f"{name}: ")
 
 
 def _run_growth(tables: Tables) -> _Rows:
     shares = {year: share for year, share, _, _ in _run_of_capex(tables)}
-    for year, share in shares.items():
-        if year - 1 in shares:
-            yield year, share / shares[year - 1], f"{share:.4%} over {shares[year - 1]:.4%}", False
+    return _over(shares, _year_before(shares), "{:.4%}".format)
 
 
 def _run_forward(tables: Tables) -> _Rows:
@@ -432,23 +425,21 @@ def _run_forward(tables: Tables) -> _Rows:
             yield year, given / cost, f"{_bn(given)} by {LAB}'s R&D, over {_bn(cost)} ({name})", plan
 
 
-def _run_of_lab(tables: Tables) -> _Rows:
-    """Chips of the largest run over those that its laboratory had at the end of the year before."""
-    from forecast import tables as read
-
+def _record_runs(tables: Tables, column: str) -> Iterator[tuple[str, str, float, float]]:
+    """Walk the largest runs so far of which a figure is known: name, organisation, date and figure."""
     rows = tables.rows("training-runs-2026", "date", frontier="yes", record="yes")
     if rows is None:
         return
-    for i, who in enumerate(map(str, rows.column("organisation"))):
-        year = int(read.decimal_year(rows.column("date")[i : i + 1])[0])
-        had, chips = tables.chips_of("user", USER.get(who, who)), rows.numeric("chips")[i]
-        if np.isfinite(chips) and year - 1 in had:
-            yield (
-                year,
-                chips / had[year - 1],
-                f"{rows.column('name')[i]}: {chips:,.0f} over {had[year - 1]:,.0f}",
-                False,
-            )
+    names, makers = (map(str, rows.column(each)) for each in ("name", "organisation"))
+    dates, figures = decimal_year(rows.column("date")).tolist(), rows.numeric(column).tolist()
+    yield from (row for row in zip(names, makers, dates, figures, strict=True) if np.isfinite(row[3]))
+
+
+def _run_of_lab(tables: Tables) -> _Rows:
+    """Chips of the largest run over those that its laboratory had at the end of the year before."""
+    for name, who, date, chips in _record_runs(tables, "chips"):
+        had = _year_before(tables.chips_of("user", USER.get(who, who)))
+        yield from _over({int(date): chips}, had, label=f"{name}: ")
 
 
 #: A laboratory under the name that the counts of chips have.
@@ -457,35 +448,20 @@ USER = {"xAI": "SpaceXAI"}
 
 def _run_of_site(tables: Tables) -> _Rows:
     """Power of the largest run over that of the largest site when it was published."""
-    from forecast import tables as read
-
-    rows = tables.rows("training-runs-2026", "date", frontier="yes", record="yes")
     sites = tables.rows("data-centres", "date", edition=RUNS_EDITION, plan="no")
-    if rows is None or sites is None:
+    if sites is None:
         return
-    built, largest = read.decimal_year(sites.column("date")), sites.numeric("power")
-    dates = read.decimal_year(rows.column("date"))
-    for i, power in enumerate(rows.numeric("power")):
-        if np.isfinite(power) and (there := built <= dates[i]).any():
+    built, largest = decimal_year(sites.column("date")), sites.numeric("power")
+    for name, _, date, power in _record_runs(tables, "power"):
+        if (there := built <= date).any():
             site = float(largest[there].max())
-            yield (
-                int(dates[i]),
-                float(power) / site,
-                f"{rows.column('name')[i]}: {power:,.0f} over {site:,.0f} MW",
-                False,
-            )
+            yield int(date), power / site, f"{name}: {power:,.0f} over {site:,.0f} MW", False
 
 
 def _days(tables: Tables) -> _Rows:
-    from forecast import tables as read
-
-    rows = tables.rows("training-runs-2026", "date", frontier="yes", record="yes")
-    if rows is None:
-        return
-    dates = read.decimal_year(rows.column("date"))
-    for i, hours in enumerate(rows.numeric("duration")):
-        if np.isfinite(hours) and dates[i] >= FIRST_RUN_YEAR:
-            yield int(dates[i]), float(hours) / 24, str(rows.column("name")[i]), False
+    for name, _, date, hours in _record_runs(tables, "duration"):
+        if date >= FIRST_RUN_YEAR:
+            yield int(date), hours / 24, name, False
 
 
 RATIOS: dict[str, Link] = {
