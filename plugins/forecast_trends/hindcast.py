@@ -10,19 +10,20 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+import xarray as xr
+
+from forecast.base.arrays import Array, IntArray
 from forecast.errors import BudgetError, DataError, ForecastError, UnknownNameError, UsageError, printable
+from forecast.models import Shape, shape as made
+from forecast.streams import Streams
+from forecast.tables import to_columns
+from forecast.tables.series import read_columns
 from forecast_trends.evidence import log_series
 from forecast_trends.walks.echo import forecast_variance
 from forecast_trends.walks.walk import POOLED_THETA
-
-if TYPE_CHECKING:
-    import xarray as xr
-
-    from forecast.base.arrays import Array, IntArray
-    from forecast.models import Shape
-
 
 __all__ = ["Hindcasts", "coverage", "hindcasts", "improvers"]
 
@@ -67,8 +68,6 @@ class Hindcasts:
         Without moving average (θ = 0) that is exactly a Student t with one degree of freedom less than the window has
         yearly changes; with it, nearly. A window without any noise makes it infinite.
         """
-        import numpy as np
-
         with np.errstate(divide="ignore", invalid="ignore"):
             variance = forecast_variance(self.horizon.astype(float), self.window, theta)
             size = self.noise * np.sqrt(variance / (1 + theta**2))
@@ -94,8 +93,6 @@ class Hindcasts:
         The errors of one technology overlap in time, so they are far fewer independent ones than their count, and a
         Kolmogorov-Smirnov test of them would mislead: ``gap`` is its distance, and no p value is given.
         """
-        import numpy as np
-        import xarray as xr
         from scipy.stats import kstest, t as student
 
         shares = np.array([0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99])
@@ -167,8 +164,6 @@ def hindcasts(
     >>> found.count  # 1 from the last but one year, 2 from the year before it, ... 14 from the sixth
     105
     """
-    import numpy as np
-
     _whole("window", window, 2)
     _whole("horizon", horizon, 1)
     names: list[str] = []
@@ -217,7 +212,6 @@ def improvers(data: Any, *, series: str, x: str, y: str, lower: bool = True, lev
     -------
     list of str
     """
-    import numpy as np
     from scipy.stats import ttest_1samp
 
     kept = []
@@ -272,11 +266,6 @@ def coverage(
         As `Hindcasts.coverage`, with horizons rounded to whole years; ``width`` is the median width of the interval in
         logs. ``failed`` in the attributes counts the fits that were refused.
     """
-    import numpy as np
-
-    from forecast.models import shape as made
-    from forecast.streams import Streams
-
     _whole("least", least, 3)
     if not 0 < level < 1:
         raise UsageError(f"level: expected a share between 0 and 1, got '{printable(level, 40)}'")
@@ -318,9 +307,6 @@ def coverage(
 
 def _by_horizon(horizon: IntArray, series: IntArray, inside: Any, level: float) -> xr.Dataset:
     """Count by horizon."""
-    import numpy as np
-    import xarray as xr
-
     steps = np.unique(horizon)
     at = [horizon == h for h in steps]
     return xr.Dataset(
@@ -344,11 +330,6 @@ def _all_series(
     covariates: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[tuple[str, Array, Array, dict[str, Array]]]:
     """Yield each series of a table and its further columns, in the order in which they appear."""
-    import numpy as np
-
-    from forecast.tables import to_columns
-    from forecast.tables.series import read_columns
-
     table = to_columns(data, where="hindcasts")
     names = table.column(series)
     labels = [str(n) for n in names]
@@ -365,8 +346,6 @@ def _all_series(
 
 def _yearly(name: str, time: Array, value: Array) -> tuple[Array, Array]:
     """Return whole years and log values; a series is yearly or it is refused."""
-    import numpy as np
-
     where = f"series '{printable(name, 60)}'"
     years = np.floor(time)
     steps = np.diff(time)

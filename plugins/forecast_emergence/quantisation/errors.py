@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 import numpy as np
+import xarray as xr
 
 from forecast.errors import UnknownNameError, UsageError
 from forecast_emergence.quantisation.datatypes import BLOCK, TYPES, quantise_blocks
 from forecast_emergence.quantisation.hidden import Features, hidden_states, weights
 from forecast_emergence.quantisation.primitives import THRESHOLD, Array, absmax, decompose, zeropoint
 from forecast_emergence.quantisation.products import METHODS, product
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 __all__ = ["error_table", "kept_states", "report", "type_errors"]
 
@@ -83,8 +80,6 @@ def error_table(
     >>> found["features"].round(3).values.tolist()
     [[0.999, 0.109], [0.141, 0.008]]
     """
-    import xarray as xr
-
     widths, names = tuple(bits), tuple(methods)
     if not widths or not names:
         raise UsageError(f"error_table: {'bits' if not widths else 'methods'}: expected at least one")
@@ -117,8 +112,6 @@ def type_errors(
     >>> type_errors().sel(block=64).to_series().round(3).to_dict()
     {'nf4': 0.091, 'fp4-e2m1': 0.105, 'fp4-e3m0': 0.188, 'int4': 0.108}
     """
-    import xarray as xr
-
     w = weights(values, 1, seed=seed).ravel().astype(np.float64)
     names, lengths = tuple(types), tuple(blocks)
     found = [
