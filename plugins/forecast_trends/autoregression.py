@@ -22,8 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.arrays import Array, BoolArray
+from forecast.models import FittedShape
 from forecast.streams import choice, student_t
-from forecast_trends.points import quantile
+from forecast_trends.points import LARGEST, quantile
 
 if TYPE_CHECKING:
     from forecast.streams import Streams
@@ -33,6 +34,7 @@ __all__ = [
     "NEGLIGIBLE",
     "Mixture",
     "Regressions",
+    "ScatteredShape",
     "autocorrelations",
     "going_on",
     "jointly",
@@ -299,3 +301,32 @@ def share_going_on(ahead: Array, rho: Array) -> Array:
     steps = np.maximum(ahead, 1.0)[:, None]
     known = np.abs(rho) ** steps * np.where(rho < 0, np.cos(np.pi * steps), 1.0)
     return np.asarray(np.where(ahead[:, None] > 0, known, 0.0))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScatteredShape(FittedShape):
+    """A fitted shape about whose level observations scatter, the noise of each following that of the one before.
+
+    Draws of its parameters hold the noise's ``scatter`` and ``autocorrelation``.
+
+    Parameters
+    ----------
+    apart : float
+        Mean years between points, or distinct records: the step in which noise follows itself.
+    last : (float, float)
+        The last date and log value, from which the noise of an observation goes on.
+    """
+
+    apart: float
+    last: tuple[float, float]
+
+    def sample(self, time: Array, streams: Streams, *, observed: bool = False) -> Array:
+        """Draw the level; with `observed`, one observation's scatter around it, as it goes on from the last one."""
+        drawn = self.posterior(streams)
+        level = self.log_level(time, drawn)
+        if observed:
+            date, value = self.last
+            now = value - self.log_level(np.array([date]), drawn)
+            ahead = (np.asarray(time, dtype=float) - date) / self.apart
+            level = level + going_on(ahead, now, drawn["autocorrelation"], drawn["scatter"], streams("noise"))
+        return np.asarray(np.exp(np.clip(level, -LARGEST, LARGEST)))

@@ -16,8 +16,9 @@ from forecast.base.arrays import Array, BoolArray
 from forecast.errors import FitError, UsageError
 from forecast.models import Anchored, Description, FittedShape, Shape
 from forecast.streams import choice
-from forecast_trends.autoregression import Regressions, going_on, jointly, regressions
+from forecast_trends.autoregression import Regressions, ScatteredShape, jointly, regressions
 from forecast_trends.evidence import first_of_each_record, log_series
+from forecast_trends.points import LARGEST
 
 if TYPE_CHECKING:
     from forecast.streams import Streams
@@ -39,7 +40,6 @@ HALVINGS = 60
 LATELY = 8
 #: Points without which three parameters are not looked for.
 FEWEST = 5
-_LARGEST = 600.0
 
 
 class Capped(Shape):
@@ -120,7 +120,8 @@ class Capped(Shape):
             y=y,
             origin=origin,
             records=records,
-            last=float(y[-1]),
+            apart=float(np.ptp(time)) / max(found.size - 1, 1.0),
+            last=(float(time[-1]), float(y[-1])),
         )
 
 
@@ -201,7 +202,7 @@ def below(shape: Capped, time: Array, y: Array, caps: Array) -> Curves:
     p: Array = np.asarray(np.linalg.lstsq(design, start.T, rcond=None)[0].T, dtype=np.float64)
 
     def miss(p: Array, caps: Array) -> Array:
-        return np.clip(caps[:, None] + shape.curve(p @ design.T), -_LARGEST, _LARGEST) - y
+        return np.clip(caps[:, None] + shape.curve(p @ design.T), -LARGEST, LARGEST) - y
 
     found = miss(p, caps)
     cost, damping = np.sum(found**2, axis=1), np.full(caps.size, 1e-3)
@@ -247,7 +248,7 @@ def _solved(normal: Array, added: Array, right: Array) -> Array:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FittedCapped(FittedShape):
+class FittedCapped(ScatteredShape):
     """Curves below a row of caps, with weights.
 
     Parameters
@@ -268,8 +269,6 @@ class FittedCapped(FittedShape):
         The date of `a`.
     records : ndarray, optional
         Points of a running maximum that set a record.
-    last : float, optional
-        The last log value, from which the noise of an observation goes on.
     drawn : Curves, optional
         One a draw, below the caps that were given; `noise` is then of these.
     through : (float, float), optional
@@ -286,7 +285,6 @@ class FittedCapped(FittedShape):
     y: Array
     origin: float
     records: BoolArray | None
-    last: float | None
     drawn: Curves | None = None
     through: tuple[float, float] | None = None
     #: The shape below caps that were given lately: levels are drawn below them, and then parameters.
@@ -347,7 +345,7 @@ class FittedCapped(FittedShape):
         for _ in range(HALVINGS):
             a, r = (centre[far] + step[far]).T
             level = caps[far][:, None] + self.shape.curve(a[:, None] + r[:, None] * time)
-            cost = np.sum((np.clip(level, -_LARGEST, _LARGEST) - self.y) ** 2, axis=1)
+            cost = np.sum((np.clip(level, -LARGEST, LARGEST) - self.y) ** 2, axis=1)
             far = far[~(cost <= most[far])]
             if not far.size:
                 return step
@@ -355,24 +353,9 @@ class FittedCapped(FittedShape):
         step[far] = 0.0
         return step
 
-    def sample(self, time: Array, streams: Streams, *, observed: bool = False) -> Array:
-        """Draw the curve; with `observed`, one observation's scatter around it."""
-        drawn = self.posterior(streams)
-        level = self.log_level(time, drawn)
-        if observed and self.last is None:
-            best = self.curves.residuals[self.best]
-            scale = (best @ best / max(best.size - 2, 1)) ** 0.5
-            level = level + scale * streams("noise").standard_t(self.noise.dof, size=level.shape)
-        elif observed and self.last is not None:
-            now = self.last - self.log_level(self.time[-1:], drawn)
-            apart = np.ptp(self.time) / max(self.noise.size - 1, 1.0)
-            ahead = (np.asarray(time, dtype=float) - self.time[-1]) / apart
-            level = level + going_on(ahead, now, drawn["autocorrelation"], drawn["scatter"], streams("noise"))
-        return np.asarray(np.exp(np.clip(level, -_LARGEST, _LARGEST)))
-
     def anchored(self, time: Array, record: Array) -> FittedShape:
         """Return the same from the last record on, below the same caps."""
-        moved = replace(self, last=None, through=(float(time[-1]), float(np.log(record[-1]))))
+        moved = replace(self, through=(float(time[-1]), float(np.log(record[-1]))))
         return Anchored(shape=moved, time=time, record=record)
 
     def _moved(self, z: Array, a: Array, r: Array, caps: Array) -> Array:
@@ -409,7 +392,7 @@ class FittedCapped(FittedShape):
         a, r = self.curves.centre[self.best]
         z, cap = a + r * (np.asarray(time, dtype=float) - self.origin), self.curves.caps[self.best]
         level = cap + self.shape.curve(self._moved(z, a, r, cap))
-        return np.asarray(np.exp(np.clip(level, -_LARGEST, _LARGEST)))
+        return np.asarray(np.exp(np.clip(level, -LARGEST, LARGEST)))
 
     def describe(self) -> Description:
         """Say the cap, whether the data show it, and when growth ends."""

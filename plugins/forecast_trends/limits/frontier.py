@@ -13,6 +13,7 @@ from forecast.errors import FitError, UsageError
 from forecast.models import Array, Description, FittedShape, Shape, condition_draws
 from forecast.streams import student_t
 from forecast_trends.evidence import log_series
+from forecast_trends.points import LARGEST, growth_facts, said_growth
 
 if TYPE_CHECKING:
     from forecast.streams import Streams
@@ -22,7 +23,6 @@ __all__ = ["FittedFrontier", "Frontier"]
 
 #: Points that must lie above the line for it to be known.
 FEWEST = 5
-_LARGEST = 600.0
 
 
 class Frontier(Shape):
@@ -112,7 +112,7 @@ class FittedFrontier(FittedShape):
         level = self.log_level(time, self.posterior(streams))
         if observed:
             level = level + streams("noise").choice(self.residuals, size=level.shape)
-        return np.asarray(np.exp(np.clip(level, -_LARGEST, _LARGEST)))
+        return np.asarray(np.exp(np.clip(level, -LARGEST, LARGEST)))
 
     @property
     def settable(self) -> Mapping[str, str]:  # type: ignore[override]
@@ -132,7 +132,7 @@ class FittedFrontier(FittedShape):
     def central(self, time: Array) -> Array:
         """Return the fitted line."""
         level = self.beta[0] + self.beta[1] * (np.asarray(time, dtype=float) - self.origin)
-        return np.asarray(np.exp(np.clip(level, -_LARGEST, _LARGEST)))
+        return np.asarray(np.exp(np.clip(level, -LARGEST, LARGEST)))
 
     def describe(self) -> Description:
         """Say growth with an interval."""
@@ -140,23 +140,12 @@ class FittedFrontier(FittedShape):
 
         growth, n = float(self.beta[1]), self.residuals.size
         half = float(stdtrit(self.dof, 0.95) * np.sqrt(self.covariance[1, 1]))
-        fast, slow = growth + half, growth - half
-        doubling = [float(np.log(2) / g) if g > 0 else float("inf") for g in (growth, fast, slow)]
-        facts = {
-            "n": float(n),
-            "share_below": float(np.mean(self.residuals <= 1e-9)),
-            "growth_per_year": growth,
-            "growth_p05": slow,
-            "growth_p95": fast,
-            "doubling_years": doubling[0],
-            "doubling_p05": doubling[1],
-            "doubling_p95": doubling[2],
-        }
-        last = "never" if doubling[2] == float("inf") else f"{doubling[2]:.2f}"
+        facts = {"n": float(n), "share_below": float(np.mean(self.residuals <= 1e-9))}
+        facts |= growth_facts(growth, growth - half, growth + half)
         return Description(
             summary=(
-                f"the line with {self.tau:.0%} of all observations below it doubles every {doubling[0]:.2f} years "
-                f"[90 %: {doubling[1]:.2f}, {last}] from {n} points" + (f"; {self.trouble}" if self.trouble else "")
+                f"the line with {self.tau:.0%} of all observations below it {said_growth(facts)} from {n} points"
+                + (f"; {self.trouble}" if self.trouble else "")
             ),
             assumptions=(
                 f"the {self.tau:.0%} quantile of log value is a straight line in time, at all dates alike",

@@ -7,7 +7,7 @@ for growth that goes on. Here each step has a date, an adoption curve and a gain
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,8 +15,9 @@ import numpy as np
 from forecast.base.distributions import Distribution, distribution
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
 from forecast.models import Array, Description, FittedShape, Shape, condition_draws
-from forecast_trends.autoregression import Mixture, going_on, regressions
+from forecast_trends.autoregression import Mixture, ScatteredShape, regressions
 from forecast_trends.evidence import first_of_each_record, from_record, log_series
+from forecast_trends.points import LARGEST
 
 if TYPE_CHECKING:
     from forecast.streams import Streams
@@ -27,7 +28,6 @@ __all__ = ["Feature", "FittedStaircase", "Staircase", "adoption"]
 #: Years in which adoption goes from 10 % to 90 %, where nobody says.
 YEARS = 2.0
 _ROUNDS = 50
-_LARGEST = 600.0
 _KEYS = ("date", "gain", "years", "probability", "source")
 
 
@@ -191,14 +191,12 @@ class Staircase(Shape):
             ahead=tuple(f for f in self.features if f not in come),
             beta=beta,
             stairs=Mixture.of(found, beta[None], weights),
-            scale=scale,
             size=size,
             autocorrelation=rho,
             origin=origin,
-            last=last,
-            first=float(time.min()),
+            span=(float(time.min()), last),
             apart=float(np.ptp(time)) / max(found.size - 1, 1.0),
-            goes_on=float(y[-1]),
+            last=(last, float(y[-1])),
             residuals=residuals,
         )
 
@@ -210,7 +208,7 @@ def design(time: Array, origin: float, features: tuple[Feature, ...]) -> Array:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FittedStaircase(FittedShape):
+class FittedStaircase(ScatteredShape):
     """Steady growth, the features that have come, and those that may.
 
     Parameters
@@ -221,14 +219,11 @@ class FittedStaircase(FittedShape):
         Level, growth and log gains.
     stairs : Mixture
         Of these, with noise that follows itself.
-    scale : float
     size, autocorrelation : float
         The independent points that the series is worth, and ρ of the noise.
-    origin, first, last : float
-    apart : float
-        Mean years between points, or distinct records: the step in which noise follows itself.
-    goes_on : float, optional
-        The last log value, from which the noise of an observation goes on.
+    origin : float
+    span : (float, float)
+        The first date and the last.
     residuals : ndarray
         Of log value, in the order of the dates.
     """
@@ -237,14 +232,10 @@ class FittedStaircase(FittedShape):
     ahead: tuple[Feature, ...]
     beta: Array
     stairs: Mixture
-    scale: float
     size: float
     autocorrelation: float
     origin: float
-    first: float
-    last: float
-    apart: float
-    goes_on: float | None
+    span: tuple[float, float]
     residuals: Array
 
     @property
@@ -259,7 +250,7 @@ class FittedStaircase(FittedShape):
         out |= {f"log_gain_{_plain_name(f.name)}": row for f, row in zip(self.come, drawn[2:], strict=True)}
         for feature in self.ahead:
             chance, when, gain = streams.uniforms(f"ahead {feature.name}", 3)
-            date = np.maximum(feature.date.ppf(when), self.last)
+            date = np.maximum(feature.date.ppf(when), self.span[1])
             out[f"log_gain_{_plain_name(feature.name)}"] = np.log(np.maximum(feature.gain.ppf(gain), 1e-300))
             out[f"date_{_plain_name(feature.name)}"] = np.where(chance < feature.probability, date, np.inf)
         return out
@@ -290,18 +281,6 @@ class FittedStaircase(FittedShape):
             level = level + drawn[f"log_gain_{_plain_name(feature.name)}"] * there
         return np.asarray(level)
 
-    def sample(self, time: Array, streams: Streams, *, observed: bool = False) -> Array:
-        """Draw the staircase; with `observed`, one observation's scatter around it."""
-        drawn = self.posterior(streams)
-        level = self.log_level(time, drawn)
-        if observed and self.goes_on is None:
-            level = level + self.scale * streams("noise").standard_t(self.stairs.dof, size=level.shape)
-        elif observed and self.goes_on is not None:
-            now = self.goes_on - self.log_level(np.array([self.last]), drawn)
-            ahead = (np.asarray(time, dtype=float) - self.last) / self.apart
-            level = level + going_on(ahead, now, drawn["autocorrelation"], drawn["scatter"], streams("noise"))
-        return np.asarray(np.exp(np.clip(level, -_LARGEST, _LARGEST)))
-
     def central(self, time: Array) -> Array:
         """Return the staircase at the fitted parameters; a feature ahead counts if it is more likely than not."""
         drawn = {"log_level": self.beta[:1], "growth": self.beta[1:2]}
@@ -309,20 +288,20 @@ class FittedStaircase(FittedShape):
         for f in self.ahead:
             drawn[f"log_gain_{_plain_name(f.name)}"] = np.log([f.gain.median()])
             drawn[f"date_{_plain_name(f.name)}"] = np.array([f.date.median() if f.probability > 0.5 else np.inf])
-        return np.asarray(np.exp(np.clip(self.log_level(time, drawn)[:, 0], -_LARGEST, _LARGEST)))
+        return np.asarray(np.exp(np.clip(self.log_level(time, drawn)[:, 0], -LARGEST, LARGEST)))
 
     def anchored(self, time: Array, record: Array) -> FittedShape:
         """Return the same from the last record on, which comes back to the stairs as their residuals do."""
-        return from_record(replace(self, goes_on=None), time, record, self.residuals)
+        return from_record(self, time, record, self.residuals)
 
     def describe(self) -> Description:
         """Say what was steady growth, what came in steps, and when the steps are used up."""
         gains = dict(zip((f.name for f in self.come), np.exp(self.beta[2:]), strict=True))
         growth = float(self.beta[1])
-        change = growth * (self.last - self.first)
+        change = growth * (self.span[1] - self.span[0])
         steps = float(
             sum(
-                b * np.diff(adoption(np.array([self.first, self.last]), f.date.median(), f.years))[0]
+                b * np.diff(adoption(np.array(self.span), f.date.median(), f.years))[0]
                 for f, b in zip(self.come, self.beta[2:], strict=True)
             )
         )
@@ -334,7 +313,7 @@ class FittedStaircase(FittedShape):
             "autocorrelation": self.autocorrelation,
             "growth_per_year": growth,
             "share_of_steps": share,
-            "exhausted": max(ends, default=self.last),
+            "exhausted": max(ends, default=self.span[1]),
             **{f"gain_{name}": float(gain) for name, gain in gains.items()},
         }
         listed = ", ".join(f"{name} ×{gain:.2f}" for name, gain in gains.items()) or "none yet"

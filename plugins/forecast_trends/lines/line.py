@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from forecast.base.arrays import Array, BoolArray
 from forecast.models import Description, FittedShape, condition_draws
-from forecast_trends.autoregression import Mixture, Regressions, going_on, regressions, share_going_on
+from forecast_trends.autoregression import Mixture, Regressions, ScatteredShape, regressions, share_going_on
 from forecast_trends.evidence import from_record
 from forecast_trends.student_mixture import StudentMixture
 
@@ -22,9 +22,6 @@ __all__ = ["FittedLine", "design", "regressed_lines"]
 
 #: The coefficients of a line, in the order of `design`.
 _LINE_PARAMETERS = ("log_level", "growth", "growth_change")
-
-#: A log value beyond this leaves what a float can hold once units are converted; such draws stay there, finite.
-_LARGEST = 600.0
 
 
 def design(time: Array, origin: float, breaks: Array | float | None) -> Array:
@@ -46,7 +43,7 @@ def regressed_lines(
 
 
 @dataclass(frozen=True, kw_only=True)
-class FittedLine(FittedShape):
+class FittedLine(ScatteredShape):
     """One line or a broken one, with noise that follows itself.
 
     Parameters
@@ -61,10 +58,6 @@ class FittedLine(FittedShape):
         Of the central path, in the order of the points.
     origin : float
         The date that the intercept belongs to.
-    apart : float
-        Mean years between points, or distinct records: the step in which noise follows itself.
-    last : (float, float), optional
-        The last date and log value, from which the noise of an observation goes on.
     summary : str
     assumptions : tuple of str
     facts : mapping of str to float
@@ -76,17 +69,9 @@ class FittedLine(FittedShape):
     central_break: float | None
     residuals: Array
     origin: float
-    apart: float
-    last: tuple[float, float] | None
     summary: str
     assumptions: tuple[str, ...]
     facts: Mapping[str, float]
-
-    @property
-    def scale(self) -> float:
-        """Residual standard deviation in logs."""
-        free = len(self.residuals) - len(self.central_line)
-        return float((self.residuals @ self.residuals / max(free, 1)) ** 0.5)
 
     def posterior(self, streams: Streams) -> Mapping[str, Array]:
         """Draw intercept and growth rates (and the break), and the noise: its size and autocorrelation, jointly."""
@@ -96,27 +81,12 @@ class FittedLine(FittedShape):
             out["break"] = self.breaks[self.lines.design[pick]]
         return out | {"scatter": scatter, "autocorrelation": self.lines.rho[pick]}
 
-    def sample(self, time: Array, streams: Streams, *, observed: bool = False) -> Array:
-        """Draw the line; with `observed`, one observation's scatter around it, as it goes on from the last one."""
-        drawn = self.posterior(streams)
-        level = self.log_level(time, drawn)
-        if observed and self.last is None:
-            level = level + self.scale * streams("noise").standard_t(self.lines.dof, size=level.shape)
-        elif observed and self.last is not None:
-            date, value = self.last
-            now = value - self.log_level(np.array([date]), drawn)
-            ahead = (np.asarray(time, dtype=float) - date) / self.apart
-            level = level + going_on(ahead, now, drawn["autocorrelation"], drawn["scatter"], streams("noise"))
-        return np.exp(np.clip(level, -_LARGEST, _LARGEST))
-
     def marginals(self, time: Array, *, observed: bool = False) -> StudentMixture:
         """Return the distribution of the log level at each date, or of one observation's: that of `sample`."""
         time = np.asarray(time, dtype=float)
         columns, mixed = self._columns(time), self.lines
         centres = variances = np.zeros((len(time), len(mixed.weights)))
         if observed:
-            if self.last is None:
-                raise ValueError("the noise of an observation goes on from the last one: a frontier has another")
             date, value = self.last
             known = share_going_on((time - date) / self.apart, mixed.rho)
             centres, variances = known * value, (1 - known**2) * mixed.scale**2
@@ -172,8 +142,7 @@ class FittedLine(FittedShape):
 
     def anchored(self, time: Array, record: Array) -> FittedShape:
         """Return the same from the last record on, which comes back to the line as its residuals do."""
-        # what the last point is off the line goes on in the frontier, and once is enough
-        return from_record(replace(self, last=None), time, record, self.residuals)
+        return from_record(self, time, record, self.residuals)
 
     def describe(self) -> Description:
         """Say growth with an interval, and what it assumes."""
