@@ -10,17 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from forecast import EstimateSpec, Input, ModelSpec, RelationSpec
+from forecast import EstimateSpec, Input, RelationSpec
 from forecast.errors import UsageError
 from forecast_emergence.bits import CONSTANTS, TENSORS, least_bits
 from forecast_emergence.links import Link, specs
 from forecast_emergence.sources import INT8, KBIT, KUMAR
 
 if TYPE_CHECKING:
-    from forecast.models import Array, Model
+    from forecast.models import Array
 
 
-__all__ = ["MODELS", "link"]
+__all__ = ["LINKS", "MODELS"]
 
 
 def _constants(*names: str) -> tuple[Input, ...]:
@@ -28,7 +28,7 @@ def _constants(*names: str) -> tuple[Input, ...]:
     return tuple(Input(name=n, unit="", distribution={"value": CONSTANTS[n]}, source=source) for n in names)
 
 
-def _keeps_something(values: Mapping[str, Array]) -> None:
+def _keeps_something(name: str, values: Mapping[str, Array]) -> None:
     """Refuse bits that keep nothing: N_eff would not be positive."""
     import numpy as np
 
@@ -37,7 +37,7 @@ def _keeps_something(values: Mapping[str, Array]) -> None:
     low = float(values[f"n_{worst}"].flat[0] * values[f"gamma_{worst}"].flat[0])
     if bits.min() <= low:
         raise UsageError(
-            f"emergence/training-loss: {bits.min():g} bits keep nothing of the parameters (N_eff <= 0): the law "
+            f"{name}: {bits.min():g} bits keep nothing of the parameters (N_eff <= 0): the law "
             f"needs more than {low:.2f} bits for {TENSORS[worst]}"
         )
 
@@ -172,13 +172,6 @@ LINKS: Mapping[str, Link] = {
 }  # fmt: skip
 
 
-def link(name: str, spec: ModelSpec) -> Model:
-    """Build a link of the chain by its name."""
-    from forecast_emergence.link_model import built
-
-    return built(name, spec, LINKS[spec.name])
-
-
 _SPEED = {
     "int8_no_overhead": ("without the cost of quantising", "speed-int8"),
     "vectorwise": ("vector-wise", "speed-plain-int8"),
@@ -230,4 +223,4 @@ _GIVEN = (
     ),
 )
 
-MODELS = (*specs(LINKS, "forecast_emergence.chain:link"), *_TABLE_5, *_GIVEN)
+MODELS = (*specs(LINKS), *_TABLE_5, *_GIVEN)

@@ -11,14 +11,17 @@ import numpy as np
 from forecast import Input
 from forecast.errors import UsageError
 from forecast.models import Array, Description, Model, Need, OtherQuantity, Unfitted
+from forecast_emergence.chain import LINKS
+from forecast_emergence.features.magnitude import MAGNITUDE_LINKS
 from forecast_emergence.links import Link
+from forecast_emergence.quantisation.quantisation_specs import ROUNDING_LINKS
 
 if TYPE_CHECKING:
     from forecast import ModelSpec
     from forecast.streams import Streams
 
 
-__all__ = ["built"]
+__all__ = ["link"]
 
 #: A longer formula is no sentence: it stands among the assumptions.
 _SHOWN = 160
@@ -32,9 +35,9 @@ class _Chained(Unfitted):
 
         from forecast import formula
 
-        self._sizes(inputs)
         if self.link.check is not None:
-            self.link.check(inputs)
+            self.link.check(self.name, inputs)
+        self._sizes(inputs)
         with np.errstate(all="ignore"):
             value = formula.parse(self.link.expression, where=self.name).evaluate(inputs)
         out = np.array(np.broadcast_to(value, (len(time), streams.draws)), dtype=float)
@@ -59,17 +62,17 @@ class _Chained(Unfitted):
         own = [need for need in self.inputs.values() if isinstance(need, Input)]
         formula = f": {self.link.expression}" if len(self.link.expression) <= _SHOWN else ""
         return Description(
-            summary=f"{self.link.title}{formula}" + (f"; {self.link.note}" if self.link.note else ""),
+            summary=f"{self.link.title}{formula}" + (f"; {self.note}" if self.note else ""),
             assumptions=(
                 *((self.link.expression,) if not formula else ()),
                 *tuple(f"{i.name} [{i.unit or 'dimensionless'}]: {dict(i.distribution)} ({i.source})" for i in own),
             ),
-            sources=(self.link.reference,),
+            sources=self.sources,
         )
 
 
-def built(name: str, spec: ModelSpec, found: Link) -> Model:
-    """Build the model of a link."""
+def link(name: str, spec: ModelSpec) -> Model:
+    """Build the model of a link by its name."""
+    found = {**LINKS, **MAGNITUDE_LINKS, **ROUNDING_LINKS}[spec.name]
     inputs: dict[str, Need] = {n: OtherQuantity(unit=unit) for n, unit in found.takes.items()}
-    inputs |= {i.name: i for i in found.inputs}
-    return _Chained(name=name, unit=spec.unit, link=found, inputs=inputs)
+    return _Chained.from_spec(name, spec, link=found, inputs=inputs | {i.name: i for i in found.inputs})

@@ -25,13 +25,15 @@ class Link:
     Parameters
     ----------
     title, unit, expression, reference, note : str
+    quantity : str
+        What it gives; its own name unless stated.
     takes : mapping of str to str
         Other quantities and their units; none may be negative.
     zero : tuple of str
         Those of them that may be 0: all others are sizes, times or rates.
     inputs : tuple of Input
     check : callable, optional
-        Raises where the formula has no meaning; it is given every name's values.
+        Raises where the formula has no meaning; it is given the model's name, and every name's values.
     """
 
     title: str
@@ -40,20 +42,21 @@ class Link:
     takes: Mapping[str, str]
     reference: str
     note: str = ""
+    quantity: str = ""
     inputs: tuple[Input, ...] = ()
     zero: tuple[str, ...] = ()
-    check: Callable[[Mapping[str, Array]], None] | None = None
+    check: Callable[[str, Mapping[str, Array]], None] | None = None
 
 
-def specs(links: Mapping[str, Link], target: str) -> tuple[ModelSpec, ...]:
-    """Return the records of links, whose target builds them by name."""
+def specs(links: Mapping[str, Link]) -> tuple[ModelSpec, ...]:
+    """Return the records of links."""
     return tuple(
         ModelSpec(
             name=name,
             title=found.title,
-            quantity=f"emergence.{name.replace('-', '_')}",
+            quantity=f"emergence.{found.quantity or name.replace('-', '_')}",
             unit=found.unit,
-            target=target,
+            target="forecast_emergence.link_model:link",
             note=found.note,
             reference=found.reference,
         )

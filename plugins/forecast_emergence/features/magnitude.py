@@ -11,16 +11,16 @@ import functools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from forecast import Input, ModelSpec
+from forecast import Input
 from forecast.errors import UsageError
 from forecast_emergence.links import Link, specs
 from forecast_emergence.sources import ESSAY, INT8
 
 if TYPE_CHECKING:
-    from forecast.models import Array, Model
+    from forecast.models import Array
 
 
-__all__ = ["MODELS", "link"]
+__all__ = ["MAGNITUDE_LINKS", "MODELS"]
 
 _WIDTH_NOTE = "the width is our judgement"
 T4 = f"{INT8}, appendix C, table 4"
@@ -43,14 +43,14 @@ def _hill(small: str, large: str, at_small: str, at_large: str) -> str:
     return f"{ceiling}/(1 + ({ceiling}/{at_large} - 1)*({large}/N)**({power}))"
 
 
-def _bounded(factors: tuple[str, ...], values: Mapping[str, Array]) -> None:
+def _bounded(factors: tuple[str, ...], name: str, values: Mapping[str, Array]) -> None:
     """Check that the ceiling bounds the magnitude at 13B, the product of these inputs, but for stray draws."""
     import numpy as np
 
     at = np.prod([np.asarray(values[name], dtype=float) for name in factors], axis=0)
     ceiling = np.asarray(values["ceiling"], dtype=float)
     if np.mean(ceiling <= at) > 0.01:
-        said = f"ceiling: {np.median(ceiling):.3g} does not lie above the magnitude at 13B, {np.median(at):.3g}"
+        said = f"{name}: ceiling: {np.median(ceiling):.3g} does not lie above the magnitude at 13B, {np.median(at):.3g}"
         raise UsageError(f"{said} ({' × '.join(factors)})")
 
 
@@ -105,11 +105,4 @@ MAGNITUDE_LINKS = {
 }  # fmt: skip
 
 
-def link(name: str, spec: ModelSpec) -> Model:
-    """Build a magnitude by its name."""
-    from forecast_emergence.link_model import built
-
-    return built(name, spec, MAGNITUDE_LINKS[spec.name])
-
-
-MODELS = specs(MAGNITUDE_LINKS, "forecast_emergence.features.magnitude:link")
+MODELS = specs(MAGNITUDE_LINKS)

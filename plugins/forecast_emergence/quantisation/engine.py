@@ -1,4 +1,4 @@
-"""Error against bits for the engine: what the law says of hidden states, and the essay's vector with its facts."""
+"""Error against bits for the engine: the essay's vector, with its facts."""
 
 from __future__ import annotations
 
@@ -8,50 +8,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forecast import Input
 from forecast.errors import UsageError
-from forecast.models import Array, Description, Model, Need, OtherQuantity, Unfitted
-from forecast_emergence.quantisation.quantisation_specs import FORMULAS, UNIFORM
-from forecast_emergence.sources import ESSAY, INT8
+from forecast.models import Array, Description, Model, OtherQuantity, Unfitted
 
 if TYPE_CHECKING:
     from forecast import ModelSpec
     from forecast.streams import Streams
 
 
-__all__ = ["quantisation_error"]
+__all__ = ["check_bits", "quantisation_error"]
 
 
 #: The widest numbers that the vector is quantised to.
 MAX_BITS = 16
-_VECTORS = {"vector-error": True, "vector-error-without-outlier": False}
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Rounding(Unfitted):
-    """The law, capped where nothing is left."""
-
-    formula: str
-    title: str
-
-    def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
-
-        from forecast import formula
-
-        _check_bits(inputs["bits"], self.name)
-        for name in self.inputs:
-            if float(np.min(inputs[name])) <= 0:
-                raise UsageError(f"{self.name}: {name}: expected more than 0, got {float(np.min(inputs[name])):g}")
-        value = formula.parse(self.formula, where=self.name).evaluate(inputs)
-        return np.array(np.broadcast_to(value, (len(time), streams.draws)), dtype=float)
-
-    def describe(self) -> Description:
-        own = [need for need in self.inputs.values() if isinstance(need, Input)]
-        return Description(
-            summary=f"{self.title}: {self.formula}; 1 where nothing is left",
-            assumptions=tuple(f"{i.name}: {dict(i.distribution)} ({i.source})" for i in own),
-            sources=(UNIFORM, INT8),
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +34,7 @@ class _Vector(Unfitted):
         from forecast_emergence.quantisation.worked import VECTOR, vector_error
 
         bits = np.broadcast_to(np.asarray(inputs["bits"], dtype=float), (len(time), streams.draws))
-        _check_bits(bits, self.name, largest=MAX_BITS)
+        check_bits(bits, self.name, largest=MAX_BITS)
         # in one bit, a sign, nothing is left; between whole widths some numbers have the one, some the other
         errors = [float(np.mean(np.abs(VECTOR if self.outlier else VECTOR[:-1])))]
         errors += [vector_error(b, outlier=self.outlier)[0] for b in range(2, MAX_BITS + 1)]
@@ -77,13 +46,13 @@ class _Vector(Unfitted):
         return Description(
             summary=f"Mean error of the essay's ten numbers {'with' if self.outlier else 'without'} the outlier of "
             "-67, quantised by absmax",
-            sources=(ESSAY,),
+            sources=self.sources,
             facts=facts(),
         )
 
 
-def _check_bits(bits: Array, name: str, *, largest: float = float("inf")) -> None:
-
+def check_bits(bits: Array, name: str, *, largest: float = float("inf")) -> None:
+    """Refuse bits that hold no more than a sign."""
     least, most = float(np.min(bits)), float(np.max(bits))
     if not (least > 1 and most <= largest):
         wrong = most if least > 1 else least
@@ -92,12 +61,6 @@ def _check_bits(bits: Array, name: str, *, largest: float = float("inf")) -> Non
 
 
 def quantisation_error(name: str, spec: ModelSpec) -> Model:
-    """Build a model of the error by its name."""
-    if spec.name in _VECTORS:
-        return _Vector(
-            name=name, unit=spec.unit, outlier=_VECTORS[spec.name], inputs={"bits": OtherQuantity(unit="bit")}
-        )
-    formula, takes, own = FORMULAS[spec.name]
-    inputs: dict[str, Need] = {n: OtherQuantity(unit=unit) for n, unit in takes.items()}
-    inputs |= {i.name: i for i in own}
-    return _Rounding(name=name, unit=spec.unit, formula=formula, title=spec.title, inputs=inputs)
+    """Build a model of the vector's error by its name."""
+    inputs = {"bits": OtherQuantity(unit="bit")}
+    return _Vector.from_spec(name, spec, outlier=not spec.name.endswith("without-outlier"), inputs=inputs)
