@@ -22,16 +22,15 @@ from forecast import (
 
 HERE = Path(__file__).parent
 
-#: Estimates that state FLOP/s and could be verified, one an author.
-_POOLED = (
-    "dettmers-2015",
-    "kurzweil-2005",
-    "carlsmith-2020",
-    "ai-impacts-2015",
-    "sandberg-bostrom-2008",
-    "moravec-1997",
-)
-
+#: Estimates that state FLOP/s and could be verified, one an author, and the year each was published.
+POOLED = {
+    "dettmers-2015": 2015,
+    "kurzweil-2005": 2005,
+    "carlsmith-2020": 2020,
+    "ai-impacts-2015": 2015,
+    "sandberg-bostrom-2008": 2008,
+    "moravec-1997": 1997,
+}
 #: Name, title, reference.
 _BRAIN_SCENARIOS = (
     (
@@ -93,7 +92,7 @@ def forecast_models() -> Iterator[ModelSpec]:
         title="One vote an author",
         quantity="brain.compute",
         unit="FLOP/s",
-        weights={f"brain/{name}": 1.0 for name in _POOLED},
+        weights={f"brain/{name}": 1.0 for name in POOLED},
         note="equal weights are a choice, not a measurement",
         reference="the estimates of the table brain-estimates that state FLOP/s and could be verified, one an author",
     )

@@ -11,6 +11,7 @@ import numpy as np
 from forecast import Input
 from forecast.errors import DataError
 from forecast.models import Array, Description, FittedModel, Model, Need, OtherModel, Unfitted, model
+from forecast_brain import POOLED
 
 if TYPE_CHECKING:
     from forecast import ModelSpec
@@ -19,16 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = ["PUBLISHED", "evidence"]
 
-#: Estimate to the year it was published: one an author, those that state FLOP/s and whose figures could be verified.
+#: Estimate to the year it was published, the earliest first.
 PUBLISHED: Mapping[str, int] = {
-    "brain/moravec-1997": 1997,
-    "brain/kurzweil-2005": 2005,
-    "brain/sandberg-bostrom-2008": 2008,
-    "brain/ai-impacts-2015": 2015,
-    "brain/dettmers-2015": 2015,
-    "brain/carlsmith-2020": 2020,
+    f"brain/{name}": year for year, name in sorted((year, name) for name, year in POOLED.items())
 }
-
 PICK = "member"
 
 
