@@ -52,6 +52,15 @@ def _gain(name: str, title: str, low: float, mode: float, high: float, source: s
     )
 
 
+def _share(name: str, title: str, share: Input, *, quantity: str, note: str = "") -> EstimateSpec:
+    """Return the estimate of a share: a lognormal range has a tail beyond the whole."""
+    expression = f"min(1, {share.name})"
+    return EstimateSpec(
+        name=name, title=title, quantity=quantity, unit="", scale="share", expression=expression, inputs=(share,),
+        note=note, reference=share.source,
+    )  # fmt: skip
+
+
 def models() -> Iterator[EstimateSpec]:
     """Bring the estimates."""
     yield EstimateSpec(
@@ -85,34 +94,18 @@ def models() -> Iterator[EstimateSpec]:
         ("inference-8bit", _inference()),
         ("inference-16bit", _inference()),
     ):
-        yield EstimateSpec(
-            name=f"{use}-utilisation",
-            title=f"Share of the roofline that is reached: {use.replace('-', ', ')}",
-            quantity="hardware.utilisation",
-            unit="",
-            scale="share",
-            expression="min(1, utilisation)",  # a lognormal range has a tail beyond the whole
-            inputs=(utilisation,),
-            reference=utilisation.source,
-        )
-    for name, title, share, note in (
-        ("training-run-mfu", "Model FLOP over the dense 16-bit peak that training runs report, links within it",
-         PUBLISHED_MFU, "of the cluster as a whole while it runs: what links take is in it, interruptions are not"),
-        ("exposed-share", "Share of the time over links between nodes that computing waits for",
-         EXPOSED_SHARE,
-         "gradients overlap with computing, and a pipeline sends fewer; the essays of 2014 hid 0 to 20 %"),
-    ):  # fmt: skip
-        yield EstimateSpec(
-            name=name,
-            title=title,
-            quantity=f"hardware.{name.replace('-', '_')}",
-            unit="",
-            scale="share",
-            expression=f"min(1, {share.name})",
-            inputs=(share,),
-            note=note,
-            reference=share.source,
-        )
+        title = f"Share of the roofline that is reached: {use.replace('-', ', ')}"
+        yield _share(f"{use}-utilisation", title, utilisation, quantity="hardware.utilisation")
+    yield _share(
+        "training-run-mfu", "Model FLOP over the dense 16-bit peak that training runs report, links within it",
+        PUBLISHED_MFU, quantity="hardware.training_run_mfu",
+        note="of the cluster as a whole while it runs: what links take is in it, interruptions are not",
+    )  # fmt: skip
+    yield _share(
+        "exposed-share", "Share of the time over links between nodes that computing waits for",
+        EXPOSED_SHARE, quantity="hardware.exposed_share",
+        note="gradients overlap with computing, and a pipeline sends fewer; the essays of 2014 hid 0 to 20 %",
+    )  # fmt: skip
     yield _gain(
         "sparse-training-gain",
         "What sparse weights gain in training on the same device",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from forecast import EstimateSpec, TrendSpec, UnitSpec
+from forecast_hardware.gpu import FIRST_RELEASE, series
 from forecast_hardware.hardware_inputs import GPU, JUDGED, fixed
 
 __all__ = ["DEVICE_UNITS", "models"]
@@ -140,65 +141,40 @@ def _tiles() -> Iterator[EstimateSpec]:
 
 
 def _frontiers() -> Iterator[TrendSpec]:
-    """Bring the two trends that claims are judged by."""
-    table = "table datasets/accelerators, its rows' sources"
+    """Bring the trends that claims are judged by, and the series of a published figure that does not reproduce."""
     # one row a device: its plain FP32 rate; what is then said is not of FP32
     row = {"precision": "fp32", "path": "vector", "sparsity": "dense"}
     where = {**row, "status": "verified"}
-    yield TrendSpec(
-        name="memory-bandwidth-frontier",
-        title="Highest memory bandwidth of an accelerator",
-        quantity="hardware.memory_bandwidth",
+    yield series(
+        "memory-bandwidth-frontier",
+        "Highest memory bandwidth of an accelerator",
+        quantity="memory_bandwidth",
         unit="GB/s",
-        shape="trends/pool",
-        table="datasets/accelerators",
-        x="release_date",
         y="bandwidth",
-        since="2006-01-01",
         records=True,
         keeps="frontier",
         where=where,
         qualifiers=dict.fromkeys(row, ""),
-        reference=table,
     )
-    for name, since, says in (
-        ("fp32-per-dollar", "2006-01-01", ""),
-        ("fp32-per-dollar-since-2018", "2018-07-01", ", since the middle of 2018"),
-    ):
-        yield TrendSpec(
-            name=name,
-            title=f"FP32 rate for each dollar of launch price{says}",
-            quantity="hardware.fp32_per_dollar",
+    plain = "plain FP32 of every device with a launch price, in dollars of the day"
+    mixed = "no growth of one kind: cards of 2016 ran FP16 at 1/64 of FP32, later ones at its rate or twice that"
+    for name, precision, since, title, note in (
+        ("fp32-per-dollar", "fp32", FIRST_RELEASE, "FP32 rate for each dollar of launch price", plain),
+        ("fp32-per-dollar-since-2018", "fp32", "2018-07-01",
+         "FP32 rate for each dollar of launch price, since the middle of 2018", plain),
+        ("fp16-per-dollar", "fp16", FIRST_RELEASE, "FP16 rate of vector units for each dollar of launch price", mixed),
+    ):  # fmt: skip
+        yield series(
+            name,
+            title,
+            quantity=f"{precision}_per_dollar",
             unit="GFLOP/s/USD",
-            shape="trends/pool",
-            table="datasets/accelerators",
-            x="release_date",
             y="peak/launch_price",
             since=since,
-            where=where,
+            where={**where, "precision": precision},
             qualifiers={"dollars": "nominal"},
-            note="plain FP32 of every device with a launch price, in dollars of the day",
-            reference=table,
+            note=note,
         )
-
-
-def _sixteen_bits() -> TrendSpec:
-    """Bring the series of a published figure that does not reproduce."""
-    return TrendSpec(
-        name="fp16-per-dollar",
-        title="FP16 rate of vector units for each dollar of launch price",
-        quantity="hardware.fp16_per_dollar",
-        unit="GFLOP/s/USD",
-        shape="trends/pool",
-        table="datasets/accelerators",
-        x="release_date",
-        y="peak/launch_price",
-        since="2006-01-01",
-        where={"precision": "fp16", "path": "vector", "sparsity": "dense", "status": "verified"},
-        qualifiers={"dollars": "nominal"},
-        note="no growth of one kind: cards of 2016 ran FP16 at 1/64 of FP32, later ones at its rate or twice that",
-        reference="table datasets/accelerators, its rows' sources",
-    )
 
 
 def models() -> Iterator[EstimateSpec | TrendSpec]:
@@ -207,4 +183,3 @@ def models() -> Iterator[EstimateSpec | TrendSpec]:
     yield from _cycles()
     yield from _tiles()
     yield from _frontiers()
-    yield _sixteen_bits()

@@ -18,7 +18,7 @@ from typing import Any
 
 from forecast import SeriesShape, TrendSpec
 
-__all__ = ["POOL_SHAPES", "PRECISIONS", "models"]
+__all__ = ["POOL_SHAPES", "PRECISIONS", "models", "series"]
 
 ACCELERATORS_TABLE = "datasets/accelerators"
 #: Devices without a date, for which no source was opened, are left out with those before it.
@@ -134,7 +134,7 @@ def models() -> Iterator[TrendSpec]:
     for measure, (column, unit, title, precisions, records) in _GPU_MEASURES.items():
         for precision in precisions:
             rows = PRECISIONS[precision]
-            yield _series(
+            yield series(
                 f"gpu-{measure}-{precision}",
                 f"{title}, {precision.upper()} {rows['path']}, dense",
                 y=column,
@@ -152,7 +152,7 @@ def models() -> Iterator[TrendSpec]:
                 ),
                 note=_ONE_PRECISION if measure == "per-dollar" else "",
             )
-    yield _series(
+    yield series(
         "gpu-per-dollar-fp16-consumer",
         "Peak rate per launch dollar of the best consumer device so far, FP16 tensor, dense",
         y="peak/launch_price",
@@ -164,7 +164,7 @@ def models() -> Iterator[TrendSpec]:
         note="few points: of most consumer devices the rate of tensor cores is derived, and marked unverified; makers "
         "of data-centre devices publish no price",
     )
-    yield _series(
+    yield series(
         "gpu-bandwidth",
         "Memory bandwidth of the best device so far",
         y="bandwidth",
@@ -174,7 +174,7 @@ def models() -> Iterator[TrendSpec]:
         keeps="frontier",
         shapes=(*_pool_shapes(True), _staircase(MEMORY_STEPS, "HBM came once")),
     )
-    yield _series(
+    yield series(
         "gpu-power",
         "Power of the released device that draws most so far",
         y="tdp",
@@ -186,7 +186,7 @@ def models() -> Iterator[TrendSpec]:
         note="by the data sheet of one package; wafers, whose makers state the power of a system, are left out",
     )
     nobody = "no source says what the best device can reach at whatever precision"
-    yield _series(
+    yield series(
         "gpu-best",
         "Peak rate at whatever precision, best so far",
         y="peak",
@@ -232,15 +232,16 @@ def _staircase(features: Mapping[str, Mapping[str, object]], note: str) -> Serie
     return SeriesShape(name="trends/staircase", options={"features": features}, note=note, reference=SCALING_ESSAY)
 
 
-def _series(name: str, title: str, **said: Any) -> TrendSpec:
+def series(name: str, title: str, *, quantity: str = "", since: str = FIRST_RELEASE, **said: Any) -> TrendSpec:
+    """Return a series of devices by their dates of release."""
     return TrendSpec(
         name=name,
         title=title,
-        quantity=f"hardware.{name.replace('-', '_')}",
+        quantity=f"hardware.{quantity or name.replace('-', '_')}",
         shape="trends/pool",
         table=ACCELERATORS_TABLE,
         x="release_date",
-        since=FIRST_RELEASE,
+        since=since,
         reference=DEVICES,
         **said,
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from forecast import ModelSpec, RelationSpec, SeriesShape, TrendSpec
-from forecast_hardware.gpu import ACCELERATORS_TABLE, DEVICES, FIRST_RELEASE
+from forecast_hardware.gpu import ACCELERATORS_TABLE, DEVICES, series
 
 __all__ = ["models"]
 
@@ -24,24 +24,18 @@ _NO_RATE = dict.fromkeys(("precision", "path", "sparsity"), "")
 
 def models() -> Iterator[ModelSpec]:
     """Bring the features over time and the two relations."""
-    yield TrendSpec(
-        name="process-size",
-        title="Size that the processes of accelerators are named after",
-        quantity="hardware.process_size",
+    yield series(
+        "process-size",
+        "Size that the processes of accelerators are named after",
         unit="nm",
-        shape="trends/pool",
         shapes=tuple(
             SeriesShape(name=f"trends/{shape}", refused="it falls, and the cap of this shape lies above")
             for shape in ("logistic", "gompertz")
         ),
-        table=ACCELERATORS_TABLE,
-        x="release_date",
         y="process",
-        since=FIRST_RELEASE,
         where=_LIMIT_ROW,
         qualifiers=_NO_RATE,
         note="a name since about 1997, and no length; every device counts, not the first of a process",
-        reference=DEVICES,
     )
     yield TrendSpec(
         name="fab-cost",
