@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from forecast import ClaimSpec, LawSpec, ModelSpec, ScenarioSpec, hookimpl, records_from
+from forecast import ClaimSpec, LawSpec, ModelSpec, RelationSpec, ScenarioSpec, TrendSpec, hookimpl, records_from
 
 HERE = Path(__file__).parent
 
@@ -19,15 +19,11 @@ def forecast_laws() -> tuple[LawSpec, ...]:
 @hookimpl
 def forecast_models() -> Iterator[ModelSpec]:
     """Bring the laws fitted to tables, and what progress needs, has and is stopped by."""
-    from forecast_resources import automation, loglinear, needs, research, tables
+    from forecast_resources import automation, needs
 
-    yield from (
-        *loglinear.LOGLINEAR_MODELS,
-        *tables.TABLE_MODELS,
-        *needs.NEEDS_MODELS,
-        *research.RESEARCH_MODELS,
-        *automation.AUTOMATION_MODELS,
-    )
+    yield from records_from(HERE / "relations", RelationSpec)
+    yield from records_from(HERE / "trends", TrendSpec)
+    yield from (*needs.NEEDS_MODELS, *automation.AUTOMATION_MODELS)
 
 
 @hookimpl

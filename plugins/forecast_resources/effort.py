@@ -13,6 +13,7 @@ import numpy as np
 
 from forecast import Input
 from forecast.models import Array, Description, FittedModel, Model, ModelRecord, Need, model
+from forecast_resources.needs import BLOOM
 
 if TYPE_CHECKING:
     from forecast import ModelSpec
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["needed"]
 
-BLOOM = "Bloom, Jones, Van Reenen & Webb 2020, Are Ideas Getting Harder to Find?, American Economic Review 110(4)"
 CHIPS = "resources/chip-progress-from-effort"
 
 

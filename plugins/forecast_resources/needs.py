@@ -10,6 +10,7 @@ NEEDS_ESSAY = "Dettmers 2025-12-10, Why AGI Will Not Happen"
 RUNS = (
     "Epoch AI, notable AI models (CC-BY 4.0), editions 2026-05 and 2026-09, as compiled in datasets/training-runs-2026"
 )
+BLOOM = "Bloom, Jones, Van Reenen & Webb 2020, Are Ideas Getting Harder to Find?, American Economic Review 110(4)"
 INDEX = "Epoch AI, Epoch Capabilities Index (CC-BY 4.0), edition 2026-08, as compiled in datasets/capability-editions"
 
 PROGRESS = (
@@ -97,4 +98,15 @@ GROWTH = (
     ),
 )
 
-NEEDS_MODELS = (*PROGRESS, *HARDWARE, *GROWTH)
+RESEARCH = ModelSpec(
+    name="research-effort",
+    title="By how much research effort on chips must grow to keep a rate of progress",
+    quantity="resources.research_effort",
+    unit="",
+    target="forecast_resources.effort:needed",
+    note="exp(beta·growth·years), with beta from resources/chip-progress-from-effort; the source has 18.3 for 1971 "
+    "to 2014 from what was spent",
+    reference=BLOOM,
+)
+
+NEEDS_MODELS = (*PROGRESS, *HARDWARE, *GROWTH, RESEARCH)
