@@ -34,9 +34,6 @@ _LAG = 1.0
 #: A factor from which on a summary gives factors and no percentages.
 _FEW = 10.0
 
-#: Dates whose covariance is still handled in a second.
-_MOST = 3000
-
 
 def error_variance(past: Array, ahead: Array, rho: float = 0.0) -> float:
     """Return the variance of a forecast's error where production is known, in units of the variance of v.
@@ -146,14 +143,9 @@ class Experience(Shape):
         # growth and its noise take two numbers from the production between dates, w and its noise from the changes
         least = 4 if self.growth is None else 3
         seen = path(time, value, frontier=frontier, least=least, what="an experience curve")
-        if len(seen.time) > _MOST:
-            raise FitError(
-                f"an experience curve is followed through at most {_MOST} dates, got {len(seen.time)}: "
-                "average them first"
-            )
         result = totals(time, columns["cumulative"], seen.time)
         production = Production.of(seen.time, result)
-        steps = Increments.of(seen.time, seen.y, _LAG, along=result)
+        steps = Increments.of(seen.time, seen.y, _LAG, along=result, what="an experience curve")
         scales, dofs = steps.scales(np.array([self.rho]))
         return FittedExperience(
             seen=seen,

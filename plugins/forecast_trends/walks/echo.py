@@ -14,11 +14,15 @@ from functools import cached_property
 import numpy as np
 
 from forecast.base.arrays import Array
+from forecast.errors import FitError
 
 __all__ = ["STEPS_PER_LAG", "Increments", "drift_variance", "forecast_variance", "path_noise", "said_taken_back"]
 
 #: Steps of a simulated path in one lag of the echo. Between two steps it is straight.
 STEPS_PER_LAG = 12
+
+#: Dates whose covariance is still handled in a second.
+_MAX_DATES = 3000
 
 #: A correlation of neighbouring changes, times √n, that a walk shows in one series of a hundred.
 _SCATTER = -2.33
@@ -72,8 +76,20 @@ class Increments:
     shared: Array
 
     @classmethod
-    def of(cls, time: Array, y: Array, lag: float, along: Array | None = None) -> Increments:
-        """Take the steps of a series with increasing dates; driven by what is given in `along`, or by time."""
+    def of(
+        cls, time: Array, y: Array, lag: float, along: Array | None = None, *, what: str = "a random walk"
+    ) -> Increments:
+        """Take the steps of a series with increasing dates; driven by what is given in `along`, or by time.
+
+        Raises
+        ------
+        FitError
+            Naming `what`, where there are too many.
+        """
+        if len(time) > _MAX_DATES:
+            raise FitError(
+                f"{what} is followed through at most {_MAX_DATES} dates, got {len(time)}: average them first"
+            )
         low, high = time[:-1], time[1:]
         later = np.minimum(high[:, None], high[None, :] + lag) - np.maximum(low[:, None], low[None, :] + lag)
         overlap = np.maximum(later, 0.0)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forecast.errors import FitError, UsageError, printable
+from forecast.errors import UsageError, printable
 from forecast.models import Anchored, Array, Description, FittedShape, Shape
 from forecast_trends.points import (
     LARGEST,
@@ -37,9 +37,6 @@ _THETA_GRID = (-0.96, 0.96, 97)
 
 #: Dates from which θ can be fitted: with fewer its intervals are too narrow.
 _MIN_FIT_DATES = 10
-
-#: Dates whose covariance is still handled in a second.
-_MOST = 3000
 
 
 class RandomWalk(Shape):
@@ -92,11 +89,7 @@ class RandomWalk(Shape):
         what = "a random walk whose theta is fitted" if fitted else "a random walk"
         least = _MIN_FIT_DATES if fitted else 3
         seen = path(time, value, frontier=frontier, least=least, what=what, average=self.average)
-        if len(seen.time) > _MOST:
-            raise FitError(
-                f"{what} is followed through at most {_MOST} dates, got {len(seen.time)}: average them first"
-            )
-        steps = Increments.of(seen.time, seen.y, self.lag)
+        steps = Increments.of(seen.time, seen.y, self.lag, what=what)
         thetas, weights = np.linspace(*_THETA_GRID), np.ones(1)
         if not fitted:
             thetas = np.array([float(self.theta)])
