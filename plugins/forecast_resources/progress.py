@@ -96,10 +96,11 @@ def _moments(as_of: float | None, name: str) -> _Moments:
 
 @dataclass(frozen=True, kw_only=True)
 class _OfMoments(ModelRecord):
-    fitted: type[_FittedMoments]
+    per_year: bool = False
 
     def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
-        return self.fitted(model=self, moments=_moments(as_of, self.name))
+        fitted = _FittedPerYear if self.per_year else _FittedPerCompute
+        return fitted(model=self, moments=_moments(as_of, self.name))
 
 
 def per_compute(name: str, spec: ModelSpec) -> Model:
@@ -111,13 +112,13 @@ def per_compute(name: str, spec: ModelSpec) -> Model:
         source="the points do not say how much of the scatter is error in compute",
         title="0: all error is in the index, 1: all is in compute",
     )
-    return _OfMoments.from_spec(name, spec, inputs={"place": place}, fitted=_FittedPerCompute)
+    return _OfMoments.from_spec(name, spec, inputs={"place": place})
 
 
 def per_year(name: str, spec: ModelSpec) -> Model:
     """Build the model of progress per year, at one compute, which follows from progress per compute."""
     slope = OtherModel(model=model("resources/progress-per-compute"))
-    return _OfMoments.from_spec(name, spec, inputs={"slope": slope}, fitted=_FittedPerYear)
+    return _OfMoments.from_spec(name, spec, inputs={"slope": slope}, per_year=True)
 
 
 @dataclass(frozen=True, kw_only=True)
