@@ -20,7 +20,7 @@ __all__ = [
     "RESULT_SUFFIXES",
     "TABLE_SUFFIXES",
     "add_options",
-    "check_plots",
+    "check_outputs",
     "columns_of",
     "csv_option",
     "emit_files",
@@ -96,7 +96,7 @@ def emit_files(
     *,
     text: Callable[[], None],
     table: Callable[[], Mapping[str, Sequence[Any]]],
-    draw: Callable[[str, str], object] | None = None,
+    draw: Callable[..., object] | None = None,
     save: Callable[[str], object] | None = None,
     pages: Mapping[str, Callable[[], object]] | None = None,
     files: Sequence[str | None],
@@ -114,7 +114,7 @@ def emit_files(
     table : callable
         The columns of the answer.
     draw : callable, optional
-        Draws to a path, for a width of the page.
+        Draws to a path, for the ``width`` of a page.
     save : callable, optional
         Writes a result that can be opened again to a path.
     pages : mapping of str to callable, optional
@@ -138,7 +138,7 @@ def emit_files(
         return (frames.write_parquet if ending == ".parquet" else csv_format.write_csv)(path, table())
 
     writers: dict[str, Callable[[], object]] = {path: partial(write, path) for path in files if path is not None}
-    writers |= {path: partial(draw, path, plot_width()) for path in plots if draw is not None}
+    writers |= {path: partial(draw, path, width=plot_width()) for path in plots if draw is not None}
     writers |= pages or {}
     render.emit(result, json=as_json, text=text, files=writers, told=told, **record)
 
@@ -192,12 +192,32 @@ def figure_keywords(plots: Sequence[str]) -> dict[str, Any]:
     return {**stated, "width": plot_width()}
 
 
-def check_plots(plots: Sequence[str]) -> None:
-    """Refuse figures that cannot be drawn, before the work."""
+def check_outputs(plots: Sequence[str], sources: Mapping[str, str | None], **files: str | None) -> None:
+    """Refuse, before the work, files that cannot be written, that are one file, or that are read.
+
+    Parameters
+    ----------
+    plots : sequence of str
+        Figures.
+    sources : mapping of str to str or None
+        What is read, by what names it: ``{"--data": "runs.csv"}``.
+    **files
+        Other outputs, by their options; None where one was not given.
+    """
+    from forecast.base.files import safe_output
     from forecast.base.plot_style import check_format
 
     for path in plots:
         check_format(path)
+    stated = [*((f"--{name}", path) for name, path in files.items()), *(("--plot", path) for path in plots)]
+    targets = [(option, safe_output(path).absolute()) for option, path in stated if path is not None]
+    for option, target in targets:
+        same = [other for other, path in targets if path == target]
+        for named, source in sources.items():
+            if source is not None and target.exists() and Path(source).exists() and target.samefile(source):
+                same = [named, option]
+        if len(same) > 1:
+            raise UsageError(f"{printable(target.name)}: {' and '.join(same)} name the same file")
 
 
 def add_options(options: Sequence[Decorator], command: Callable[..., Any]) -> Callable[..., Any]:

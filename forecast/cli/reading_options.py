@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import click
 
 from forecast.base import access, budgets
 from forecast.base.quantiles import DEFAULT_LEVEL
+from forecast.cli.output_files import Decorator, add_options
 from forecast.contract.fields import SCALES
 from forecast.formula.numbers import parse_number
 
@@ -18,7 +20,8 @@ __all__ = [
     "reduce_option", "request_options", "scale_options",
 ]  # fmt: skip
 
-_OPTIONS = (
+#: The options of `forecast.read`.
+_READING_OPTIONS = (
     click.option("--decimal", type=click.Choice(["comma", "point"]), help="What separates decimals in the file."),
     click.option("--dates", type=click.Choice(["dmy", "mdy"]), help="The order of day and month in the file."),
     click.option(
@@ -57,32 +60,24 @@ _SCALE_OPTIONS = (
 )
 
 
-def scale_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command what is said of the scale of a series, which it takes as one mapping ``bounds``."""
+def _as_mapping(into: str, options: Sequence[Decorator], command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command options that it takes as one mapping of those that somebody gave."""
 
     @functools.wraps(command)
-    def run(*args: Any, scale: str | None, floor: float | None, ceiling: float | None, **values: Any) -> Any:
-        stated = {"scale": scale, "floor": floor, "ceiling": ceiling}
-        return command(*args, bounds={name: value for name, value in stated.items() if value is not None}, **values)
+    def run(*args: Any, **values: Any) -> Any:
+        given = {name: value for name in names if (value := values.pop(name)) not in (None, "", ())}
+        return command(*args, **{into: given}, **values)
 
-    wrapped: Callable[..., Any] = run
-    for option in reversed(_SCALE_OPTIONS):
-        wrapped = option(wrapped)
+    before = len(getattr(run, "__click_params__", ()))
+    wrapped = add_options(options, run)
+    names = [option.name for option in wrapped.__click_params__[before:]]  # type: ignore[attr-defined]
     return wrapped
 
 
-def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options of `forecast.read`, which it takes as one mapping ``reading``."""
-
-    @functools.wraps(command)
-    def run(*args: Any, decimal: str, dates: str, missing: tuple[str, ...], reader: str, **values: Any) -> Any:
-        given = {"decimal": decimal, "dates": dates, "missing": missing, "reader": reader}
-        return command(*args, reading={name: value for name, value in given.items() if value}, **values)
-
-    wrapped: Callable[..., Any] = run
-    for option in reversed(_OPTIONS):
-        wrapped = option(wrapped)
-    return wrapped
+#: What is said of the scale of a series, which a command takes as one mapping ``bounds``.
+scale_options: Decorator = partial(_as_mapping, "bounds", _SCALE_OPTIONS)
+#: The options of `forecast.read`, which a command takes as one mapping ``reading``.
+reading_options: Decorator = partial(_as_mapping, "reading", _READING_OPTIONS)
 
 
 # --- Levels -----------------------------------------------------------------------------------------------------------

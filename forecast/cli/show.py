@@ -15,12 +15,14 @@ from forecast.cli.ask.result_output import NARROWING, Narrowing, show_projection
 from forecast.cli.output_files import (
     RESULT_SUFFIXES,
     add_options,
+    check_outputs,
     csv_option,
     figure_keywords,
     figure_option,
     out_option,
     reject_options,
     report_option,
+    stated_options,
 )
 from forecast.cli.reading_options import level_option
 from forecast.errors import ResultError, UsageError, printable
@@ -58,19 +60,11 @@ def show(
     forecast show mine.nc --quantity machine --every 5
     forecast show families.nc --plot families.png --json
     """  # noqa: D301 - click reads the \b as "do not rewrap"
-    from forecast.cli.fit import fit_arguments
-    from forecast.report import figures, page
-
     where = printable(file)
     if Path(file).suffix.lower() in (".json", ".csv", ".parquet"):
         raise UsageError(f"{where}: expected a .nc file; the other forms are for other programs")
-    named = [("--out", out), ("--csv", csv), ("--report", report), *(("--plot", path) for path in plots)]
-    fit_arguments.check_outputs(named, file, "FILE")
+    check_outputs(plots, {"FILE": file}, out=out, csv=csv, report=report)
     figure_keywords(plots)
-    for path in plots:
-        figures.check_format(path)
-    if report is not None:
-        page.check_format(report)
     write = _writer(file, Narrowing.of(options), level, plots, report)
     try:
         write(files=(out, csv), as_json=as_json)
@@ -102,7 +96,7 @@ def _writer(
     if isinstance(found, Answer):
         found = found.run
     of_answers = {f"--{key}": value for key, value in figure_keywords(plots).items() if key != "width"}
-    stated = {**dict(zip(_NARROWING_FLAGS, narrowing, strict=True)), **of_answers}
+    stated = {**stated_options(click.get_current_context(), *Narrowing._fields), **of_answers}
     if isinstance(found, (Fit, Fits)):
         reject_options(
             {**stated, "--report": report},
@@ -118,7 +112,3 @@ def _writer(
         pages = {} if report is None else {report: partial(page.write_page, found, report)}
         return partial(show_projection, found, narrowing, plots=plots, pages=pages, level=level)
     raise ResultError(f"{printable(file)}: holds no projection, fit or comparison")
-
-
-#: The options of a `Narrowing`.
-_NARROWING_FLAGS = ("--show", "--quantity", "--split", "--every")

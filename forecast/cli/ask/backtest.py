@@ -14,7 +14,7 @@ from forecast.cli import render
 from forecast.cli.catalogue.listing import json_option
 from forecast.cli.output_files import (
     TABLE_SUFFIXES,
-    check_plots,
+    check_outputs,
     columns_of,
     emit_files,
     out_option,
@@ -129,15 +129,12 @@ def backtest(
     forecast backtest curves.csv --along steps --y loss --by run
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast import tables
-    from forecast.cli.fit.fit_arguments import check_outputs
     from forecast.evaluation import rolling_origin
+    from forecast.report.figures.comparison_figure import plot_backtest
     from forecast.scenarios.question_text import split_file_column
 
     data, along, years = options["data"], options["along"], options["years"]
-    check_plots(plots)
-    files = [("--out", out), *(("--plot", path) for path in plots)]
-    check_outputs(files, subject, "X")
-    check_outputs(files, data)
+    check_outputs(plots, {"X": subject, "--data": data}, out=out)
     of_file = stated_options(ctx, "x", "y", "by", "frontier", "records", "where")
     of_laws = stated_options(ctx, "data", "along", "leave_out", "laws", "let", "variables", "objective")
     if (parts := split_file_column(subject))[1]:
@@ -209,7 +206,7 @@ def backtest(
         result,
         text=partial(_print_backtest, result),
         table=partial(columns_of, rows),
-        draw=partial(_plot_backtest, result),
+        draw=partial(plot_backtest, result),
         files=(out,),
         plots=plots,
         as_json=as_json,
@@ -217,12 +214,6 @@ def backtest(
         warnings=[*notes, *skipped],
         provenance=render.provenance(plugins, computed=True, seed=seed, data=source),
     )
-
-
-def _plot_backtest(result: dict[str, Any], path: str, width: str) -> None:
-    from forecast.report.figures.comparison_figure import plot_backtest
-
-    plot_backtest(result, path, width=width)
 
 
 def _of_name(subject: str, shapes: tuple[str, ...], years: float) -> Tests:

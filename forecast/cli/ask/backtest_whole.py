@@ -18,11 +18,13 @@ __all__ = ["whole"]
 def whole(subject: str, options: Mapping[str, Any], *, draws: int, seed: int, out: str | None, as_json: bool) -> None:
     """Run the scenario as of each date, score it, and write the answer."""
     from forecast.cli.ask.run import parse_key_values, parse_past_year
+    from forecast.contract.registry import get_registry
     from forecast.evaluation.whole.scenario_backtest import backtest_scenario
 
+    is_file = subject.lower().endswith(".toml")
     with render.progress_bar("projecting") as report:
         found = backtest_scenario(
-            Path(subject) if subject.lower().endswith(".toml") else subject,
+            Path(subject) if is_file else subject,
             vintages=[parse_past_year(text, "--vintage") for text in options["vintages"]],
             quantities=options["quantities"],
             scales=parse_key_values(options["scales"], "--scale"),
@@ -31,7 +33,7 @@ def whole(subject: str, options: Mapping[str, Any], *, draws: int, seed: int, ou
             seed=seed,
             progress=report,
         )
-    rows = scores.forecast_rows(found)
+    rows, plugins = scores.forecast_rows(found), [] if is_file else [get_registry().find("scenario", subject).plugin]
     result = {
         "subject": printable(Path(subject).name, 200),
         "headline": scores.coverage_sentence(found),
@@ -51,14 +53,8 @@ def whole(subject: str, options: Mapping[str, Any], *, draws: int, seed: int, ou
         table=lambda: columns_of(rows),
         files=(out,),
         as_json=as_json,
-        provenance=render.provenance(_plugins_of_scenario(subject), computed=True, seed=seed, draws=draws),
+        provenance=render.provenance(plugins, computed=True, seed=seed, draws=draws),
     )
-
-
-def _plugins_of_scenario(subject: str) -> list[Any]:
-    from forecast.contract.registry import get_registry
-
-    return [] if subject.lower().endswith(".toml") else [get_registry().find("scenario", subject).plugin]
 
 
 def _print_scenario_backtest(result: Mapping[str, Any], found: xr.Dataset) -> None:

@@ -16,6 +16,7 @@ from forecast.cli.catalogue.listing import json_option, listing_warnings, plugin
 from forecast.cli.output_files import TABLE_SUFFIXES, columns_of, emit_files, out_option
 from forecast.cli.reading_options import access_options
 from forecast.errors import ForecastError, printable
+from forecast.report.words.number_text import written
 
 if TYPE_CHECKING:
     from forecast.contract.registry import Record, Registry
@@ -137,8 +138,6 @@ def _done(row: Mapping[str, Any]) -> str:
 
 
 def _format_figure(value: float | None) -> str:
-    from forecast.report.words.number_text import written
-
     return "" if value is None else written(value, 6)
 
 

@@ -11,7 +11,8 @@ import numpy as np
 from forecast.base.dates import from_decimal_year, iso_date_or_none
 from forecast.cli import render
 from forecast.cli.catalogue.listing import json_option
-from forecast.cli.output_files import TABLE_SUFFIXES, emit_files, out_option, plot_option, report_option
+from forecast.cli.fit.fit_options import seed_option
+from forecast.cli.output_files import TABLE_SUFFIXES, check_outputs, emit_files, out_option, plot_option, report_option
 from forecast.cli.reading_options import access_options, level_option, reading_options, reduce_option, scale_options
 from forecast.errors import DataError, ForecastError, UsageError
 
@@ -36,9 +37,7 @@ __all__ = ["extrapolate", "extrapolate_columns", "extrapolation_data"]
 @reduce_option
 @scale_options
 @reading_options
-@click.option(
-    "--seed", type=int, default=0, show_default=True, metavar="N", help="Equal seeds give equal draws, along dates."
-)
+@seed_option("Equal seeds give equal draws, along dates.")
 @out_option(TABLE_SUFFIXES, "Write the places and what is expected there.")
 @plot_option
 @report_option
@@ -48,19 +47,15 @@ def extrapolate(
     data: str,
     x: str,
     y: str,
-    to: str | None,
     reach: str | None,
-    level: float,
     where: tuple[str, ...],
     by: str | None,
-    rule: str | None,
     reading: dict[str, Any],
-    bounds: dict[str, Any],
-    seed: int,
     out: str | None,
     plots: tuple[str, ...],
     report: str | None,
     as_json: bool,
+    **how: Any,
 ) -> None:
     """Extrapolate a column beyond its data: by a pool of laws, or by a shape of trends where x is dates.
 
@@ -75,21 +70,16 @@ def extrapolate(
     forecast extrapolate run.csv --x steps --y loss --to 1e9 --report run.html
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast.cli.fit import fit_arguments
-    from forecast.report.figures import check_format
     from forecast.report.figures.extrapolations import plot_extrapolation
     from forecast.tables.column_names import unquoted
 
-    for path in plots:
-        check_format(path)
-    fit_arguments.check_outputs([("--out", out), ("--report", report), *(("--plot", path) for path in plots)], data)
+    check_outputs(plots, {"--data": data}, out=out, report=report)
     columns, source = fit_arguments.data_of(data, "extrapolate", reading)
     x, y = (unquoted(name, columns) for name in (x, y))
     rows, note = fit_arguments.write_outputs(columns, where)
     threshold = None if reach is None else fit_arguments.parse_option_number(reach, "--threshold")
-    one = partial(
-        extrapolate_columns, names=(x, y), to=to, threshold=threshold, level=level, rule=rule or "", bounds=bounds,
-        seed=seed,
-    )  # fmt: skip
+    one: Callable[..., Extrapolation] = partial(extrapolate_columns, names=(x, y), threshold=threshold, **how)
+    seed = how["seed"]
     if by is not None:
         if plots or report:
             raise UsageError("--by: a figure and a page are of one series: keep one with --where")
@@ -104,7 +94,7 @@ def extrapolate(
         result,
         text=lambda: _print_extrapolation(result),
         table=lambda: _as_columns(answer),
-        draw=lambda path, width: plot_extrapolation(answer, path, width=width),
+        draw=partial(plot_extrapolation, answer),
         pages={} if report is None else {report: partial(_write_page, answer, report, data, result, said)},
         files=(out,),
         plots=plots,
@@ -114,7 +104,7 @@ def extrapolate(
 
 
 def extrapolate_columns(
-    rows: Columns, *, names: tuple[str, str], to: str | None, threshold: float | None, level: float, rule: str,
+    rows: Columns, *, names: tuple[str, str], to: str | None, threshold: float | None, level: float, rule: str | None,
     bounds: dict[str, Any], seed: int,
 ) -> Extrapolation:  # fmt: skip
     """Extrapolate one column along another: of rows that have both, one at each place."""
@@ -131,7 +121,7 @@ def extrapolate_columns(
     known = rows.complete([x, y]).notes
     keep = ~(np.isnan(places) | np.isnan(values))
     places, values, reduced = reduce_places(
-        places[keep], values[keep], rule, f"extrapolate: {rows.label}", columns=rows.take(keep), names=names
+        places[keep], values[keep], rule or "", f"extrapolate: {rows.label}", columns=rows.take(keep), names=names
     )
     known.series += [reduced] if reduced else []
     answer = extrapolate_points(
@@ -200,9 +190,7 @@ def _parse_places(text: str | None, *, dated: bool) -> Any:
     if text is None:
         return None
     parts = [part.strip() for part in text.split(",")]
-    if not dated:
-        return [fit_arguments.parse_option_number(part, "--to") for part in parts]
-    return parts
+    return parts if dated else [fit_arguments.parse_option_number(part, "--to") for part in parts]
 
 
 def _plugins_used(answer: Extrapolation) -> list[Any]:

@@ -93,12 +93,8 @@ def _question_row(question: dict[str, Any]) -> list[str]:
     low = min(rows, key=lambda row: _point_value(row, "p05"))
     high = max(rows, key=lambda row: (_point_value(row, "p95"), row["until"]))  # after the later of two last years
     middle = _format_interval((medians[0], "p50"), (medians[-1], "p50"))
-    return [
-        printable(question["name"]),
-        str(len(rows)),
-        middle,
-        _format_interval((low, "p05"), (high, "p95"), fine=False),
-    ]
+    whole = _format_interval((low, "p05"), (high, "p95"), fine=False)
+    return [printable(question["name"]), str(len(rows)), middle, whole]
 
 
 def _outcome_cell(question: dict[str, Any]) -> str:

@@ -30,15 +30,13 @@ def record(
     settings: tuple[str, ...],
     swaps: tuple[str, ...],
     changes: tuple[str, ...],
-    draws: int,
-    seed: int,
     to: str,
     on: str,
     questions: tuple[str, ...],
     by: tuple[str, ...],
     source: str,
     as_json: bool,
-    **grid: Any,
+    **drawn: Any,
 ) -> None:
     """Run SCENARIO and add what it says to a ledger of forecasts.
 
@@ -62,10 +60,8 @@ def record(
     with render.progress_bar("drawing") as report:
         run = project(
             scenario,
-            **grid,
-            draws=draws,
-            seed=seed,
-            keep=draws,
+            **drawn,
+            keep=drawn["draws"],
             with_=merge_settings(parse_key_values(settings, "--set"), parse_key_values(swaps, "--swap")),
             what_if=[parse_change(text) for text in changes],
             progress=report,
@@ -77,7 +73,7 @@ def record(
     render.emit(
         result, json=as_json, text=partial(_print_recorded, result),
         warnings=list(map(str, run.warnings)),
-        provenance={**render.provenance(computed=True, seed=seed), "plugins": run.provenance["plugins"]},
+        provenance={**render.provenance(computed=True, seed=drawn["seed"]), "plugins": run.provenance["plugins"]},
     )  # fmt: skip
 
 

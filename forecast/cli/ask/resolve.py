@@ -19,7 +19,7 @@ __all__ = ["forecast_text", "resolve"]
 
 @click.command()
 @click.argument("ledger", metavar="FILE.jsonl")
-@click.option("--id", "name", metavar="ID", help="The forecast, by the first digits of its hash.")
+@click.option("--id", "name", default="", metavar="ID", help="The forecast, by the first digits of its hash.")
 @click.option("--outcome", metavar="VALUE|DATE|never", help="What happened; never says: not by --on.")
 @click.option(
     "--on",
@@ -39,17 +39,7 @@ __all__ = ["forecast_text", "resolve"]
 @click.option("--tables", is_flag=True, help="Say what the tables show of what is open.")
 @access_options
 @json_option
-def resolve(
-    ledger: str,
-    name: str | None,
-    outcome: str | None,
-    on: str | None,
-    source: str,
-    expect: tuple[str, ...],
-    statement: bool,
-    tables: bool,
-    as_json: bool,
-) -> None:
+def resolve(ledger: str, name: str, as_json: bool, **outcome: Any) -> None:
     """Say what became of the forecasts in a ledger, and score them.
 
     Without --outcome it lists what is open, what is due on --on, and the scores so far. With it the outcome of one
@@ -72,9 +62,7 @@ def resolve(
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast.api.past_forecasts import resolve as resolve_ledger
 
-    result = resolve_ledger(
-        ledger, name or "", outcome, on=on, source=source, expect=expect, statement=statement, tables=tables
-    )
+    result = resolve_ledger(ledger, name, **outcome)
     added, warned = result.get("scored", {}), []
     if added.get("replaces") is not None:
         warned = [f"forecast {added['id']}: the outcome {added['replaces']} stays in the ledger and counts no more"]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,7 +20,7 @@ from forecast.report.words.number_text import format_or_dash
 #: By so much a forecast may lie behind a record, of which a table and a maker round differently.
 RECORD_RTOL = 1e-3
 
-__all__ = ["NARROWING", "Narrowing", "show_projection", "show_quantities"]
+__all__ = ["NARROWING", "Narrowing", "show_projection"]
 
 if TYPE_CHECKING:
     from forecast.contract.specs import QuantitySpec, RivalForecast
@@ -106,7 +107,11 @@ def show_projection(
     from forecast.report.quantity_bounds import bound_lines
     from forecast.report.result_data import tidy_columns
 
-    _check_narrowed(run, narrowing)
+    for name in narrowing.shown:
+        if name not in run.numeric:
+            raise UnknownNameError("quantity", name, run.numeric, where="--quantity")
+    if narrowing.by is not None and narrowing.by not in run.choices:
+        raise UnknownNameError("choice", narrowing.by, run.choices, where="--split")
     drawn = figure_keywords(plots)
     if drawn["panel"] is not None:
         figures.check_panel(run, drawn["panel"])
@@ -116,7 +121,7 @@ def show_projection(
         functools.cache(partial(_result, run, level=level, rivals=rivals)),
         text=partial(_show, run, narrowing, rivals=rivals, read_as=read_as, level=level, of=of),
         table=partial(tidy_columns, run, only=narrowing.shown),
-        draw=lambda path, _: figures.plot_projection(run, path, **drawn),
+        draw=partial(figures.plot_projection, run, **drawn),
         save=run.save,
         pages=pages,
         files=files,
@@ -124,25 +129,10 @@ def show_projection(
         as_json=as_json,
         warnings=[*failures, *map(str, run.warnings), *outside],
         told=[*([] if narrowing.section == "warnings" else warning_lines([*failures, *run.warnings])), *outside],
-        provenance=_provenance(run),
+        provenance={**render.provenance(), **run.provenance},
         read=[*([read_as] if read_as and as_json else []), *run.read],  # people have read it above the answer
     )
     return bool(failures)
-
-
-def _provenance(run: Projection) -> dict[str, Any]:
-    """Return what is needed to repeat the answer: as the projection has it, beside the command that was typed."""
-    return {**render.provenance(), **run.provenance}
-
-
-def _check_narrowed(run: Projection, narrowing: Narrowing) -> None:
-    """Refuse a quantity or a choice that the answer does not have."""
-    by = narrowing.by
-    for name in narrowing.shown:
-        if name not in run.numeric:
-            raise UnknownNameError("quantity", name, run.numeric, where="--quantity")
-    if by is not None and by not in run.choices:
-        raise UnknownNameError("choice", by, run.choices, where="--split")
 
 
 def _result(run: Projection, *, level: float, rivals: Rivals) -> dict[str, Any]:
@@ -151,15 +141,14 @@ def _result(run: Projection, *, level: float, rivals: Rivals) -> dict[str, Any]:
 
     found = projection_data(run, level=level)
     if rivals:
-        found["rivals"] = [
-            {
-                "name": each.name, "differs": each.differs,
-                **({"failure": made} if isinstance(made, str) or made.opening is None else {
-                    "answer": answer_data(made.opening, level)
-                }),
-            }
-            for each, made in rivals
-        ]  # fmt: skip
+        found["rivals"] = []
+        for each, made in rivals:
+            told: dict[str, Any] = {"name": each.name, "differs": each.differs}
+            if isinstance(made, str) or made.opening is None:
+                told["failure"] = made
+            else:
+                told["answer"] = answer_data(made.opening, level)
+            found["rivals"].append(told)
     return found
 
 
@@ -206,14 +195,11 @@ def _show_rivals(rivals: Rivals, level: float) -> None:
     for each, made in rivals:
         answer = None if isinstance(made, str) else made.opening
         if answer is None or answer.headline is None:
-            rows.append(
-                [each.name, *[""] * len(columns), f"no answer: {made if isinstance(made, str) else 'it failed'}"]
-            )
+            why = f"no answer: {made if isinstance(made, str) else 'it failed'}"
+            rows.append([each.name, *[""] * len(columns), why])
             continue
-        columns, date = (
-            _cell_heads(answer.kind),
-            f" {on_date(answer.date, short=True)}" if isinstance(answer, ValueAnswer) else "",
-        )
+        columns = _cell_heads(answer.kind)
+        date = f" {on_date(answer.date, short=True)}" if isinstance(answer, ValueAnswer) else ""
         rows.append([each.name, *table_cells(answer, answer.headline, level), each.differs])
     render.write()
     render.write_table([f"other forecasts{date}", *columns, "how it differs"], rows)
@@ -245,7 +231,8 @@ def _show(
         render.prose(printable(identity_line(of), 1000))
     if shown:
         render.write()
-        show_quantities(quantity_rows(run, only=shown), shown, every)
+        for _, rows in itertools.groupby(quantity_rows(run, only=shown), key=lambda row: row["name"]):
+            _show_quantity([*rows], every)
 
 
 # --- Step by step -----------------------------------------------------------------------------------------------------
@@ -256,23 +243,10 @@ def _show(
 _PERCENT_LABELS = [f"{q:.0%}".replace("%", " %") for q in QUANTILES]
 
 
-def show_quantities(rows: Sequence[dict[str, Any]], only: Collection[str], every: int | None = None) -> None:
-    """Show these quantities step by step, in every combination of choices."""
-    for name, own in _by_name(rows).items():
-        if name in only:
-            _show_quantity(own, every or _stride(len(own[0]["time"])))
-
-
-def _by_name(rows: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    rows_of: dict[str, list[dict[str, Any]]] = {}
-    for row in rows:
-        rows_of.setdefault(row["name"], []).append(row)
-    return rows_of
-
-
-def _show_quantity(rows: Sequence[dict[str, Any]], every: int) -> None:
-    """Show quantiles step by step; a quantity that does not change is shown once."""
-    render.write(_head(rows[0]))
+def _show_quantity(rows: Sequence[dict[str, Any]], every: int | None) -> None:
+    """Show quantiles step by step, in every combination of choices; a quantity that does not change is shown once."""
+    render.write(printable(f"{rows[0]['name']} [{rows[0]['unit']}]" if rows[0]["unit"] else rows[0]["name"]))
+    every = every or _stride(len(rows[0]["time"]))
     if all(_is_constant(row) for row in rows):
         heads, figures = _quantile_columns([{q: row[q][0] for q in QUANTILE_NAMES} for row in rows])
         render.write_table(
@@ -289,13 +263,10 @@ def _show_quantity(rows: Sequence[dict[str, Any]], every: int) -> None:
     render.write()
 
 
-def _head(row: dict[str, Any]) -> str:
-    return printable(f"{row['name']} [{row['unit']}]" if row["unit"] else row["name"])
-
-
 def _format_step(row: dict[str, Any], step: int) -> str:
+    """Say a step by its month, and by its year where all begin with one."""
     stamp = str(row["time"][step][:7])
-    return stamp.removesuffix("-01") if _yearly(row) else stamp
+    return stamp.removesuffix("-01") if all(each.endswith("-01-01") for each in row["time"][:3]) else stamp
 
 
 def _stride(steps: int) -> int:
@@ -313,7 +284,3 @@ def _quantile_columns(quantiles: Sequence[dict[str, Any]]) -> tuple[list[str], l
     if all(len({row[q] for q in QUANTILE_NAMES}) == 1 for row in quantiles):
         return ["value"], [[format_or_dash(row["p50"], 3)] for row in quantiles]
     return [*_PERCENT_LABELS], [[format_or_dash(row[q], 3) for q in QUANTILE_NAMES] for row in quantiles]
-
-
-def _yearly(row: dict[str, Any]) -> bool:
-    return all(stamp.endswith("-01-01") for stamp in row["time"][:3])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,6 +13,7 @@ from forecast.cli.ask.result_output import NARROWING, Narrowing, show_projection
 from forecast.cli.output_files import (
     RESULT_SUFFIXES,
     add_options,
+    check_outputs,
     figure_keywords,
     figure_option,
     out_option,
@@ -198,32 +198,19 @@ def project_and_write(
     answer is held to. `read_as` says how a question in words was understood.
     """
     from forecast.api.options import GRID_KEYS, RUN_KEYS
-    from forecast.base.files import safe_output
     from forecast.projection.engine import project
     from forecast.projection.evaluate import measured_steps
     from forecast.projection.paths.run_cache import SHARED_BYTES, RunCache
-    from forecast.report import figures, page
     from forecast.scenarios.quantities.changes import parse_change
     from forecast.scenarios.question_text import at_dates
     from forecast.scenarios.scenario import Scenario
 
-    targets = [safe_output(path) for path in (out, *plots, report) if path is not None]  # refuse before the work
-    for target in targets:
-        source = Path(scenario) if isinstance(scenario, str) else None
-        overwrites = source is not None and target.exists() and source.exists() and target.samefile(source)
-        if targets.count(target) > 1 or overwrites:
-            raise UsageError(
-                f"{printable(target.name)}: two of SCENARIO, --out, --plot and --report name the same file"
-            )
+    check_outputs(plots, {"SCENARIO": scenario if isinstance(scenario, str) else None}, out=out, report=report)
     as_of, lever_draws = options["as_of"], options["lever_draws"]
     if options["resume"] and out is None:
         raise UsageError("--resume: needs the --out of the run that was ended")
     figure_keywords(plots)
-    for path in plots:
-        figures.check_format(path)
-    if report is not None:
-        page.check_format(report)
-    elif lever_draws is not None:
+    if report is None and lever_draws is not None:
         raise UsageError("--lever-draws: is of the page that --report writes")
     stated = [parse_change(text) for text in options["changes"]]
     if at := options["at"]:
@@ -310,29 +297,20 @@ def _write_page(projection: Projection, scenario: str | Scenario, path: str, dra
     """Write the page of an answer with what it carries of the levers."""
     from forecast.report import page
     from forecast.report.page.lever_controls import lever_answers
+    from forecast.scenarios.scenario import Scenario
 
     chosen = {} if draws is None else {"draws": draws}
     with render.progress_bar("moving levers") as moving:
         moved = lever_answers(projection, scenario, progress=moving, **chosen)
-    page.write_page(projection, path, toml=_toml(scenario), lever_answers=moved)
-
-
-def _toml(scenario: str | Scenario) -> str:
-    """Return the scenario as a file has it, what it extends written out."""
-    from forecast.scenarios.scenario import Scenario
-
-    return (Scenario.load(scenario) if isinstance(scenario, str) else scenario).to_toml()
+    whole = Scenario.load(scenario) if isinstance(scenario, str) else scenario
+    page.write_page(projection, path, toml=whole.to_toml(), lever_answers=moved)
 
 
 def parse_key_values(settings: Sequence[str], option: str) -> dict[str, str]:
     """Read ``KEY=VALUE`` texts, each key once."""
-    given: dict[str, str] = {}
-    for key, value in (_pair(text, option) for text in settings):
-        if key in given:
-            way = f"; values of a choice go in one: {key}=a,b" if option == "--set" else ""
-            raise UsageError(f"{option}: '{printable(key, 60)}' is given twice{way}")
-        given[key] = value
-    return given
+    from forecast.cli.fit.fit_arguments import SETTING_FORM, parse_formulas
+
+    return parse_formulas(settings, option, SETTING_FORM if option == "--set" else "NAME=MODEL")
 
 
 def merge_settings(settings: Mapping[str, Any], swaps: Mapping[str, Any]) -> dict[str, Any]:
@@ -361,15 +339,6 @@ def merge_settings(settings: Mapping[str, Any], swaps: Mapping[str, Any]) -> dic
     return out
 
 
-def _pair(text: str, option: str) -> tuple[str, str]:
-    key, equals, value = text.partition("=")
-    if not equals or not key.strip() or not value.strip():
-        raise UsageError(
-            f"{option}: expected {'KEY=VALUE' if option == '--set' else 'NAME=MODEL'}, got '{printable(text, 60)}'"
-        )
-    return key.strip(), value.strip()
-
-
 # --- Sweeps -----------------------------------------------------------------------------------------------------------
 # ``forecast sweep``: a scenario with something set to each of several values, side by side.
 
@@ -389,6 +358,7 @@ def sweep(ctx: click.Context, /, settings: tuple[str, ...], **options: Any) -> N
     forecast sweep brain-parity --set "brain=1e15..1e16,1e17..1e18" --out sweep.nc --json
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast.projection.answers.variations import ALL_VALUES
+    from forecast.scenarios.scenario import Scenario
 
     given = {key: _split_top_level(value) for key, value in parse_key_values(settings, "--set").items()}
     several = {
@@ -401,16 +371,10 @@ def sweep(ctx: click.Context, /, settings: tuple[str, ...], **options: Any) -> N
             raise UsageError(f"--set {printable(key, 60)}: '*' are all values: it stands alone")
         if not all(parts):
             raise UsageError(f"--set {printable(key, 60)}: expected values between commas, got an empty one")
-    if not several and not _has_sweep(options["scenario"]):
+    if not several and not Scenario.load(options["scenario"]).swept:
         raise UsageError("sweep: expected something to sweep: --set NAME=A,B,C, or a [sweep] in the scenario")
     alone = {key: parts[0] for key, parts in given.items() if key not in several}
     project_and_write(ctx, settings=alone, sweep=several, **options)
-
-
-def _has_sweep(scenario: str) -> bool:
-    from forecast.scenarios.scenario import Scenario
-
-    return bool(Scenario.load(scenario).swept)
 
 
 def _split_top_level(text: str) -> list[str]:

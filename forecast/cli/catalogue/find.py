@@ -10,7 +10,7 @@ import click
 from forecast.api.catalogue_search import SEARCHED_KINDS, find_records, shortest_name
 from forecast.cli import render
 from forecast.cli.catalogue.listing import json_option, listing_warnings, plugins_of
-from forecast.contract.registry import Registry, get_registry
+from forecast.contract.registry import get_registry
 from forecast.errors import printable
 
 __all__ = ["MAX_RESULTS", "find"]
@@ -35,6 +35,8 @@ def find(words: tuple[str, ...], as_json: bool) -> None:
     forecast find dettmers
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     found, result, nothing = find_records(words)
+    registry = get_registry().complete()
+    warnings = dict.fromkeys(line for kind in (None, *SEARCHED_KINDS) for line in listing_warnings(registry, kind))
 
     def text() -> None:
         if result:
@@ -43,7 +45,7 @@ def find(words: tuple[str, ...], as_json: bool) -> None:
             render.write(nothing)
 
     render.emit(
-        result, json=as_json, text=text, warnings=_listing_warnings(get_registry().complete()),
+        result, json=as_json, text=text, warnings=[*warnings],
         provenance=render.provenance(plugins_of(found)),
     )  # fmt: skip
 
@@ -60,16 +62,8 @@ def _print_matches(rows: list[dict[str, Any]], *, width: int) -> None:
     render.write()
     if len(rows) > len(shown):
         render.write(f"{len(rows) - len(shown)} more match: another word narrows it, --json has them all.")
-    render.write(f"All about the first: forecast {_noun(rows[0]['kind'])} show {names[0]}")
+    noun = "quantities" if rows[0]["kind"] == "quantity" else f"{rows[0]['kind']}s"
+    render.write(f"All about the first: forecast {noun} show {names[0]}")
     run = next((name for row, name in zip(shown, names, strict=True) if row["kind"] == "scenario"), None)
     if run is not None:
         render.write(f"Run a scenario: forecast run {run}")
-
-
-def _noun(kind: str) -> str:
-    """Return the command that lists a kind of record."""
-    return "quantities" if kind == "quantity" else f"{kind}s"
-
-
-def _listing_warnings(registry: Registry) -> list[str]:
-    return list(dict.fromkeys(line for kind in (None, *SEARCHED_KINDS) for line in listing_warnings(registry, kind)))

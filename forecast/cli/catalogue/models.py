@@ -226,13 +226,8 @@ def show(name: str, shape: str, as_json: bool) -> None:
     entry = find_model(name, shape=shape)
     spec = entry.spec
     described = _describe_series(entry, spec) if isinstance(spec, TrendSpec) else _model_details(entry.record)
-    result = {
-        "name": entry.name,
-        "title": spec.title,
-        "reference": spec.reference,
-        **described,
-        **record_origin(entry.record),
-    }
+    about = {"name": entry.name, "title": spec.title, "reference": spec.reference}
+    result = {**about, **described, **record_origin(entry.record)}
     render.emit(
         result, json=as_json, text=lambda: with_record(result),
         provenance=render.provenance([entry.record.plugin]),

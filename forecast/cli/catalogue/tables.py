@@ -14,7 +14,7 @@ from forecast.cli import completion, render
 from forecast.cli.catalogue.listing import catalogue, json_option
 from forecast.cli.reading_options import access_options
 from forecast.contract.registry import Record
-from forecast.errors import UsageError, printable
+from forecast.errors import DataError, UnknownNameError, UsageError, printable
 
 if TYPE_CHECKING:
     from forecast.evaluation.trend_changes import TrendOptions
@@ -74,6 +74,7 @@ def refresh(
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast.api.table_refresh import refresh as refresh_tables
     from forecast.cli.catalogue import change_output
+    from forecast.cli.fit.fit_arguments import parse_formulas
     from forecast.contract.registry import get_registry
 
     registry = get_registry()
@@ -82,8 +83,8 @@ def refresh(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         refreshed = refresh_tables(
-            *names, files=_parse_files(files), editions=_parse_substitutes(substitutes), scenarios=scenarios,
-            draws=draws, seed=seed, progress=render.progress_bar,
+            *names, files=parse_formulas(files, "--file", "NAME=PATH"), editions=_parse_substitutes(substitutes),
+            scenarios=scenarios, draws=draws, seed=seed, progress=render.progress_bar,
         )  # fmt: skip
     tables = {table.name: table for table in refreshed.tables}
     render.emit(
@@ -99,15 +100,6 @@ def refresh(
     )  # fmt: skip
     if refreshed.failed:
         ctx.exit(1)
-
-
-def _parse_files(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Read ``NAME=PATH``."""
-    for text in texts:
-        name, equals, path = text.partition("=")
-        if not equals or not name.strip() or not path:
-            raise UsageError(f"--file: expected NAME=PATH, got '{printable(text, 80)}'")
-        yield name.strip(), path
 
 
 def _parse_substitutes(texts: Sequence[str]) -> Iterator[tuple[str, str, str]]:
@@ -144,7 +136,6 @@ def fetch(name: str, update: bool, files: tuple[str, ...], hashes: tuple[str, ..
     forecast tables diff epoch-models@earlier epoch-models
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast import tables
-    from forecast.errors import UsageError, printable
     from forecast.tables.remote import download, resource_bytes
     from forecast.tables.schema import descriptor
     from forecast.tables.schema.descriptor import RECORDED_HASH
@@ -191,8 +182,6 @@ def fetch(name: str, update: bool, files: tuple[str, ...], hashes: tuple[str, ..
 
 def _by_resource(texts: Sequence[str], option: str, remote: Sequence[Resource]) -> dict[str, str]:
     """Return what an option says, by resource: ``VALUE`` where there is one resource, else ``RESOURCE=VALUE``."""
-    from forecast.errors import UnknownNameError, UsageError
-
     names = [resource.name for resource in remote]
     files: dict[str, str] = {}
     for text in texts:
@@ -327,45 +316,33 @@ def diff(
         ctx.exit(1)
 
 
-def _trend_options(
-    *,
-    shape: str | None,
-    x: str | None,
-    y: str | None,
-    where: Sequence[str],
-    since: str,
-    option: Sequence[str],
-    frontier: bool,
-) -> TrendOptions | None:
+def _trend_options(*, shape: str | None, **trend: Any) -> TrendOptions | None:
     """Return what the options say of a trend, None where they say nothing; half of them are an error."""
     from forecast.cli.fit.fit_arguments import parse_settings
     from forecast.evaluation.trend_changes import TrendOptions
     from forecast.tables.schema import cells
 
     if shape is None:
-        values = {"x": x, "y": y, "where": where, "since": since, "option": option, "frontier": frontier}
-        if named := ", ".join(f"--{name}" for name, value in values.items() if value):
+        if named := ", ".join(f"--{name}" for name, value in trend.items() if value):
             raise UsageError(f"{named}: about a trend: name its shape with --trend")
         return None
-    if not x or not y:
+    if not trend["x"] or not trend["y"]:
         raise UsageError("--trend needs --x (dates) and --y (values)")
     conditions = {}
-    for text in where:
+    for text in trend["where"]:
         column, word, value = text.partition(" is ")
         if not word or not column.strip() or not value.strip():
             raise UsageError(f"--where: expected 'COLUMN is VALUE', got '{printable(text, 60)}'")
         conditions[column.strip()] = value.strip()
     try:
-        first_day = str(cells.date(since)) if since else ""
+        first_day = str(cells.date(trend["since"])) if trend["since"] else ""
     except ValueError as error:
-        raise UsageError(f"--since: '{printable(since, 40)}': {error}") from None
-    options = {name: _int_if_whole(value) for name, value in parse_settings(option, "--option").items()}
-    return TrendOptions(shape=shape, x=x, y=y, where=conditions, frontier=frontier, since=first_day, options=options)
-
-
-def _int_if_whole(value: float | str) -> float | str:
-    """Return a whole number as an int: an option may be a count."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+        raise UsageError(f"--since: '{printable(trend['since'], 40)}': {error}") from None
+    options = {
+        name: int(value) if isinstance(value, float) and value.is_integer() else value  # it may be a count
+        for name, value in parse_settings(trend.pop("option"), "--option").items()
+    }
+    return TrendOptions(shape=shape, **{**trend, "where": conditions, "since": first_day}, options=options)
 
 
 def _table_details(record: Record) -> dict[str, Any]:
@@ -387,7 +364,7 @@ def _table_details(record: Record) -> dict[str, Any]:
                 "key": list(resource.key),
                 "data": resource.path if resource.remote else "shipped",
                 "licence": resource.licenses,
-                "hash": _resource_hash(resource, snapshot),
+                "hash": resource.hash if resource.hash != descriptor.RECORDED_HASH else snapshot and snapshot.hash,
                 "state": _state(resource, snapshot) if resource.remote else None,
                 "recorded": snapshot.fetched if snapshot else None,
             }
@@ -425,14 +402,6 @@ def _snapshot(resource: Resource) -> Snapshot | None:
     return known.current if known else None
 
 
-def _resource_hash(resource: Resource, snapshot: Snapshot | None) -> str | None:
-    from forecast.tables.schema.descriptor import RECORDED_HASH
-
-    if resource.hash != RECORDED_HASH:
-        return resource.hash
-    return snapshot.hash if snapshot else None
-
-
 def _state(resource: Resource, snapshot: Snapshot | None) -> str:
     from forecast.tables.remote.download import cache_folder
     from forecast.tables.schema.descriptor import RECORDED_HASH
@@ -449,7 +418,6 @@ def _state(resource: Resource, snapshot: Snapshot | None) -> str:
 
 def _data(record: Record) -> str:
     """Say where a table's files are; a descriptor that cannot be read must not spoil the listing of the others."""
-    from forecast.errors import DataError
     from forecast.tables.schema import descriptor
 
     try:

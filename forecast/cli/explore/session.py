@@ -77,7 +77,7 @@ class Session:
             raise UsageError("explore: no plugin offers a scenario: name a file")
         file = first.lower().endswith(".toml")
         self.first = first if file else registry.find("scenario", first or self._registered[0]).full_name
-        self._load = lru_cache(maxsize=64)(self._loaded)
+        self._load = lru_cache(maxsize=64)(Scenario.load)
         self._folder = tempfile.TemporaryDirectory(prefix="forecast-explore-")
         self.folder = Path(self._folder.name)
         self._units: tuple[Mapping[str, Any], dict[str, str]] | None = None
@@ -101,9 +101,6 @@ class Session:
             return printable(self._load(name).title or name, 200)
         except ForecastError:  # it is named where it is asked for
             return printable(name, 200)
-
-    def _loaded(self, name: str) -> Scenario:
-        return Scenario.load(name)
 
     def _scenario(self, request: Mapping[str, Any]) -> Scenario:
         """Return the scenario that a page asks for, with what it puts in the place of its quantities."""

@@ -9,8 +9,9 @@ import click
 
 from forecast.cli import completion, render
 from forecast.cli.fit.fit_options import FitOptions, NumberType, output_options, seed_option
-from forecast.cli.output_files import TABLE_SUFFIXES, emit_files
+from forecast.cli.output_files import TABLE_SUFFIXES, columns_of, emit_files
 from forecast.cli.reading_options import level_option
+from forecast.report.words.number_text import written
 
 if TYPE_CHECKING:
     from forecast.fit.fit import Fit
@@ -45,6 +46,7 @@ def allocate(fit: str, options: FitOptions, **budget: Any) -> None:
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast.cli.fit.fit_arguments import fit_of
     from forecast.planning.allocate import allocate as best_split
+    from forecast.report.figures.plan_figure import plot_allocation
 
     options.check_outputs(fit, "FIT")
     fitted, plugins = fit_of(fit)
@@ -53,50 +55,34 @@ def allocate(fit: str, options: FitOptions, **budget: Any) -> None:
     emit_files(
         _as_json_data(fitted, best),
         text=lambda: _print_allocation(fitted, best),
-        table=lambda: _split_columns(best),
-        draw=partial(_plot_allocation, fitted, budget),
+        table=lambda: columns_of(_split_rows(best)),
+        draw=partial(plot_allocation, fitted, **budget),
         **options.files,
         warnings=[line for line in best.attrs["warnings"].splitlines() if line],
         provenance=render.provenance(plugins, computed=True, seed=options.seed),
     )
 
 
-def _plot_allocation(fit: Fit, budget: dict[str, Any], path: str, width: str) -> None:
-    from forecast.report.figures.plan_figure import plot_allocation
-
-    plot_allocation(fit, path, width=width, **budget)
-
-
-def _values_with_ends(best: Allocation) -> dict[str, dict[str, Any]]:
-    names = [n for n in best.values if not n.endswith(("_lower", "_upper"))]
-    return {
-        name: {
-            "value": best.values[name],
-            "lower": best.values.get(f"{name}_lower"),
-            "upper": best.values.get(f"{name}_upper"),
-            "unit": best.units[name],
-        }
-        for name in names
-    }
-
-
-def _split_columns(best: Allocation) -> dict[str, list[Any]]:
-    """Return the split as columns: a row for each quantity."""
-    values = _values_with_ends(best)
-    parts = ("value", "lower", "upper", "unit")
-    return {"quantity": list(values), **{part: [value[part] for value in values.values()] for part in parts}}
+def _split_rows(best: Allocation) -> list[dict[str, Any]]:
+    """Return a row for each quantity of the split: its value, the ends of its interval, and its unit."""
+    rows = []
+    for name, value in best.values.items():
+        if not name.endswith(("_lower", "_upper")):
+            ends = {end: best.values.get(f"{name}_{end}") for end in ("lower", "upper")}
+            rows.append({"quantity": name, "value": value, **ends, "unit": best.units[name]})
+    return rows
 
 
 def _as_json_data(fit: Fit, best: Allocation) -> dict[str, Any]:
-    values = _values_with_ends(best)
+    rows = _split_rows(best)
     has_interval = "no_interval" not in best.attrs
-    ends = {name: {"lower": v["lower"], "upper": v["upper"]} for name, v in values.items()}
+    ends = {row["quantity"]: {"lower": row["lower"], "upper": row["upper"]} for row in rows}
     return {
         "fit": best.attrs["fit"],
         "compute": best.attrs["compute"],
         "cost": best.attrs["cost"],
-        **{name: value["value"] for name, value in values.items()},
-        "units": {name: value["unit"] for name, value in values.items()},
+        **{row["quantity"]: row["value"] for row in rows},
+        "units": {row["quantity"]: row["unit"] for row in rows},
         "interval": {"level": best.attrs["level"], **ends} if has_interval else None,
         "no_interval": best.attrs.get("no_interval"),
         "converged": fit.converged,
@@ -107,34 +93,24 @@ def _as_json_data(fit: Fit, best: Allocation) -> dict[str, Any]:
     }
 
 
-def _format_amount(value: float) -> str:
-    from forecast.report.words.number_text import written
-
-    return written(value)
-
-
-def _value_text(name: str, value: dict[str, Any]) -> str:
-    between = (
-        "" if value["lower"] is None else f" ({_format_amount(value['lower'])} to {_format_amount(value['upper'])})"
-    )
-    return f"{name} = {_format_amount(value['value'])}{between} {value['unit']}".rstrip()
+def _value_text(row: dict[str, Any]) -> str:
+    between = "" if row["lower"] is None else f" ({written(row['lower'])} to {written(row['upper'])})"
+    return f"{row['quantity']} = {written(row['value'])}{between} {row['unit']}".rstrip()
 
 
 def _print_allocation(fit: Fit, best: Allocation) -> None:
-    values = _values_with_ends(best)
-    split = ", ".join(_value_text(n, values[n]) for n in fit.law.variables)
-    output = _value_text(fit.law.output, values[fit.law.output]).replace(" = ", ", ", 1)
-    compute = _format_amount(best.attrs["compute"])
+    rows = _split_rows(best)
+    texts = {row["quantity"]: _value_text(row) for row in rows}
+    split = ", ".join(texts[name] for name in fit.law.variables)
+    output = texts[fit.law.output].replace(" = ", ", ", 1)
+    compute = written(best.attrs["compute"])
     budget = f"{compute} FLOP" if best.attrs["cost"] == DEFAULT_COST else f"a cost of {compute}"
     has_interval = "no_interval" not in best.attrs
     end = f"{100 * best.attrs['level']:g} % intervals" if has_interval else f"no intervals: {best.attrs['no_interval']}"
     render.write_headline(f"With {budget}, {best.attrs['fit']} reaches its best {output}, at {split} ({end}).")
-    columns = ["quantity", "value", *(("lower", "upper") if has_interval else ()), "unit"]
-    rows = []
-    for name, value in values.items():
-        ends = [_format_amount(value["lower"]), _format_amount(value["upper"])] if has_interval else []
-        rows.append([name, _format_amount(value["value"]), *ends, value["unit"]])
-    render.write_table(columns, rows)
+    numbers = ["value", *(("lower", "upper") if has_interval else ())]
+    cells = [[row["quantity"], *(written(row[number]) for number in numbers), row["unit"]] for row in rows]
+    render.write_table(["quantity", *numbers, "unit"], cells)
     render.write()
     source = fit.published.reference if fit.published else f"{fit.n} points: {fit.verdict}"
     note = fit.published.note if fit.published else ""

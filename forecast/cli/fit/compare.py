@@ -79,6 +79,8 @@ def show_comparison(
     table: Comparison, *, plugins: Sequence[Any] = (), notes: Sequence[str] = (), **outputs: Any
 ) -> None:
     """Write a comparison, new or loaded, and the files, plots and JSON of `emit_files`."""
+    from forecast.report.figures.comparison_figure import plot_comparison
+
     about, best = table.about, table.best
     reasons = [_reason_for_law(row["law"], reason) for row in table for reason in row.get("warnings", ())]
     reasons += [_reason_for_law(row["law"], row[why]) for why in ("failed", "opposed") for row in table if why in row]
@@ -93,19 +95,13 @@ def show_comparison(
         result,
         text=lambda: _print_comparison(result),
         table=lambda: columns_of(result["laws"], without=("warnings", "without")),
-        draw=partial(_plot_comparison, result),
+        draw=partial(plot_comparison, result),
         save=table.save,
         read=[about.get("read", "")],
         **outputs,
         warnings=[*notes, *reasons],
         provenance=render.provenance(plugins, computed=True, seed=about["seed"], data=about["data"]),
     )
-
-
-def _plot_comparison(result: dict[str, Any], path: str, width: str) -> None:
-    from forecast.report.figures.comparison_figure import plot_comparison
-
-    plot_comparison(result, path, width=width)
 
 
 def _reason_for_law(law: str, reason: str) -> str:

@@ -15,7 +15,6 @@ from forecast.errors import UsageError, printable
 
 if TYPE_CHECKING:
     from forecast.contract.registry import Plugin
-    from forecast.fit.fit import Fit
     from forecast.laws import Law
     from forecast.tables.columns import Columns
 
@@ -74,23 +73,20 @@ def fit(ctx: click.Context, /, law: str, options: FitOptions, **keywords: Any) -
     fitted_law, plugins, rows, source, notes = _data_of(law, options, keywords["protocol"], keywords.pop("select"))
     with render.progress_bar("refitting" if keywords["bootstrap"] else "fitting") as report:
         result = fitted_law.fit(rows, **_fit_keywords(options, **keywords), progress=report)
+    title = ""
+    if options.by is None and result.law.name is None and fitted_law.name is not None:
+        # a protocol that fixes parameters makes a law without a name of its own
+        title = f"{fitted_law.name} by {printable(keywords['protocol'], 60)}"
     good = fit_output.show_fit(
         result,
         level=options.level,
-        title="" if options.by is not None else _fit_title(fitted_law, result, keywords["protocol"]),
+        title=title,
         notes=notes,
         provenance=render.provenance(plugins, computed=True, seed=options.seed, data=source),
         **options.files,
     )
     if not good:
         ctx.exit(1)
-
-
-def _fit_title(law: Law, fit: Fit, protocol: str | None) -> str:
-    """Return what to call a fit: a protocol that fixes parameters makes a law without a name of its own."""
-    if fit.law.name is None and law.name is not None:
-        return f"{law.name} by {printable(protocol, 60)}"
-    return fit.name
 
 
 def _data_of(

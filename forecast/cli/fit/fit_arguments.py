@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from forecast.tables.columns import Columns
 
 __all__ = [
-    "check_outputs",
     "data_of",
     "fit_of",
     "fits_of",
@@ -39,6 +38,8 @@ __all__ = [
 ]
 
 _CONDITION_PATTERN = re.compile(r"(?P<column>\s*\S.*?)(?P<operator> is |<=|>=|==|<|>)(?P<value>.*\S\s*)", re.DOTALL)
+#: How what ``--set`` takes is written.
+SETTING_FORM = "KEY=VALUE"
 _NAME_PATTERN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)?")
 
 
@@ -118,12 +119,8 @@ def plugins_of(law: Law) -> list[Plugin]:
 
 def parse_numbers(words: Iterable[str], what: str) -> dict[str, float]:
     """Read ``a=1,b=2`` or several such words as names and numbers."""
-    by_name: dict[str, float] = {}
-    for name, text in _parse_pairs((part for word in words for part in word.split(",")), what, "NAME=NUMBER"):
-        if name in by_name:
-            raise UsageError(f"{what}: '{printable(name, 60)}' is given twice")
-        by_name[name] = parse_option_number(text, f"{what}: '{printable(name, 60)}'")
-    return by_name
+    texts = parse_formulas((part for word in words for part in word.split(",")), what, "NAME=NUMBER")
+    return {name: parse_option_number(text, f"{what}: '{printable(name, 60)}'") for name, text in texts.items()}
 
 
 def parse_option_number(text: str, what: str) -> float:
@@ -153,23 +150,17 @@ def parse_names(words: Iterable[str]) -> tuple[str, ...]:
 
 
 def parse_formulas(words: Iterable[str], what: str, form: str = "VARIABLE = FORMULA") -> dict[str, str]:
-    """Read words like ``N = params_b*1e9`` as names and formulas."""
+    """Read words like ``N = params_b*1e9`` as names and formulas, each name once."""
     by_name: dict[str, str] = {}
-    for name, text in _parse_pairs(words, what, form):
+    for word in words:
+        name, equals, text = (part.strip() for part in word.partition("="))
+        if not equals or not name or not text or text.startswith("="):
+            raise UsageError(f"{what}: expected {form}, got '{printable(word, 60)}'")
         if name in by_name:
-            raise UsageError(f"{what}: '{printable(name, 60)}' is given twice")
+            way = f"; values of a choice go in one: {name}=a,b" if form == SETTING_FORM else ""
+            raise UsageError(f"{what}: '{printable(name, 60)}' is given twice{way}")
         by_name[name] = text
     return by_name
-
-
-def _parse_pairs(words: Iterable[str], what: str, form: str) -> list[tuple[str, str]]:
-    pairs = []
-    for word in words:
-        name, equals, text = word.partition("=")
-        if not equals or not name.strip() or not text.strip() or text.startswith("="):
-            raise UsageError(f"{what}: expected {form}, got '{printable(word, 60)}'")
-        pairs.append((name.strip(), text.strip()))
-    return pairs
 
 
 def parse_conditions(conditions: Iterable[str]) -> dict[str, str]:
@@ -219,30 +210,6 @@ def with_formula_columns(columns: Columns, lets: Mapping[str, str], allowed: Ite
             raise UnknownNameError("variable", name, allowed, where="--let")
         result[name] = columns[text] if text in columns else _compute(text, columns, f"--let '{printable(name, 60)}'")
     return columns.replaced(result, {name: columns.units[lets[name]] for name in result if lets[name] in columns.units})
-
-
-def check_outputs(paths: Sequence[tuple[str, str | None]], source: str | None, named: str = "--data") -> None:
-    """Refuse, before the work, outputs that cannot be written, that are one file, or that are the data.
-
-    Parameters
-    ----------
-    paths : sequence of (str, str or None)
-        Option and file; None where it was not given.
-    source : str, optional
-        What ``--data`` names.
-    named : str
-        What names that instead.
-    """
-    from forecast.base.files import safe_output
-
-    targets = [(option, safe_output(path).absolute()) for option, path in paths if path is not None]
-    for option, target in targets:
-        shown = printable(target.name)
-        if source is not None and target.exists() and Path(source).exists() and target.samefile(source):
-            raise UsageError(f"{shown}: {named} and {option} name the same file")
-        same = [other for other, path in targets if path == target]
-        if len(same) > 1:
-            raise UsageError(f"{shown}: {' and '.join(same)} name the same file")
 
 
 def write_outputs(columns: Columns, conditions: Sequence[str]) -> tuple[Columns, str]:

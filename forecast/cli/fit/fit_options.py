@@ -12,13 +12,7 @@ import click
 
 from forecast.cli import completion
 from forecast.cli.catalogue.listing import json_option
-from forecast.cli.output_files import (
-    Decorator,
-    add_options,
-    check_plots,
-    out_option,
-    plot_option,
-)
+from forecast.cli.output_files import Decorator, add_options, check_outputs, out_option, plot_option
 from forecast.cli.reading_options import access_options, reading_options
 from forecast.formula.numbers import POWERS_OF_TEN, parse_number
 
@@ -70,11 +64,7 @@ class FitOptions:
         named : str
             How a command calls it.
         """
-        from forecast.cli.fit import fit_arguments
-
-        paths = [("--out", self.out), *(("--plot", path) for path in self.plots)]
-        fit_arguments.check_outputs(paths, source or self.data, named)
-        check_plots(self.plots)
+        check_outputs(self.plots, {named: source or self.data}, out=self.out)
 
     def columns(self, where: str) -> tuple[Columns, dict[str, str]]:
         """Return the columns of ``--data``, and its hash by name."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from forecast.base.json_text import none_if_not_finite
@@ -55,22 +56,16 @@ def show_fit(
         The files, plots and JSON of `emit_files`.
     """
     from forecast.fit.fit import Fit
+    from forecast.report.figures import fit_figure
 
-    several = not isinstance(fit, Fit)
+    one = isinstance(fit, Fit)
+    plot: Any = fit_figure.plot_fit if one else fit_figure.plot_many_fits
     result = fit_data(fit, level, title or fit.name) if isinstance(fit, Fit) else fits_data(fit, level)
-
-    def draw(path: str, width: str) -> object:
-        from forecast.report.figures import fit_figure
-
-        if not isinstance(fit, Fit):
-            return fit_figure.plot_many_fits(fit, path, width=width)
-        return fit_figure.plot_fit(fit, path, width=width)
-
     emit_files(
         result,
-        text=lambda: write_many(result) if several else write_one(result),
-        table=lambda: _parameter_columns(result),
-        draw=draw,
+        text=partial(write_one if one else write_many, result),
+        table=partial(_parameter_columns, result),
+        draw=partial(plot, fit),
         save=fit.save,
         **outputs,
         read=[fit.read if isinstance(fit, Fit) else fit.solutions.curves.read],

@@ -17,6 +17,7 @@ from forecast.cli.fit.fit_options import FitOptions, let_option, output_options
 from forecast.cli.output_files import TABLE_SUFFIXES, emit_files
 from forecast.cli.reading_options import level_option, reading_options
 from forecast.errors import FitError, UncertaintyError, UnknownNameError, UsageError, printable
+from forecast.report.words.number_text import written
 
 if TYPE_CHECKING:
     from forecast.fit.fit import Fit
@@ -55,6 +56,7 @@ def predict(ctx: click.Context, fit: str, values: tuple[str, ...], statistic: st
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast.cli.fit import fit_arguments
     from forecast.fit.fits import Fits
+    from forecast.report.figures.plan_figure import plot_predictions
 
     options.check_outputs()
     fitted, plugins = fit_arguments.fits_of(fit)
@@ -87,7 +89,7 @@ def predict(ctx: click.Context, fit: str, values: tuple[str, ...], statistic: st
         result,
         text=lambda: _print_predictions(fitted, result),
         table=lambda: _prediction_columns(columns, fitted, answer),
-        draw=partial(_plot_predictions, fitted, rows, level),
+        draw=partial(plot_predictions, cast("Fit", fitted), rows, level=level),
         **options.files,
         read=[] if columns is None else [columns.read_line],
         warnings=[line for line in answer.attrs["warnings"].splitlines() if line],
@@ -105,12 +107,6 @@ def _hindcast_scores(fit: Fit | Fits, points: dict[str, Any]) -> dict[str, float
 
     (places,) = points.values()
     return compare_with_pool(fit, float(np.max(places)))  # type: ignore[arg-type]
-
-
-def _plot_predictions(fit: Any, rows: list[dict[str, Any]], level: float, path: str, width: str) -> None:
-    from forecast.report.figures.plan_figure import plot_predictions
-
-    plot_predictions(fit, rows, path, level=level, width=width)
 
 
 def _key_columns(fit: Fit | Fits) -> list[str]:
@@ -269,7 +265,8 @@ def _prediction_headline(fit: Fit | Fits, rows: list[dict[str, Any]], answer: xr
     begin = "Not converged: " if fit.converged is False else ""
     output = f"{fit.law.output} = {_format_prediction(row[centre])} {fit.law.unit}".rstrip()
     if row[centre] is None:
-        return f"{begin}{fit.name} cannot be computed at {at}{many}{_because(answer)}."
+        because = f": {why}" if (why := answer.attrs.get("lost")) else ""
+        return f"{begin}{fit.name} cannot be computed at {at}{many}{because}."
     if row.get("lower") is None or row.get("upper") is None:
         from forecast.fit.fits import Fits
         from forecast.fit.predict import band_origin
@@ -284,11 +281,6 @@ def _prediction_headline(fit: Fit | Fits, rows: list[dict[str, Any]], answer: xr
     )
     sure = f"{100 * answer.attrs['level']:g} %"
     return f"{begin}{fit.name} predicts {output} at {at}{many}; with {sure} probability {band}, {one}."
-
-
-def _because(answer: xr.Dataset) -> str:
-    why = answer.attrs.get("lost")
-    return f": {why}" if why else ""
 
 
 def _print_predictions(fit: Fit | Fits, result: dict[str, Any]) -> None:
@@ -322,6 +314,4 @@ def _print_predictions(fit: Fit | Fits, result: dict[str, Any]) -> None:
 
 
 def _format_prediction(value: Any) -> str:
-    from forecast.report.words.number_text import written
-
     return value if isinstance(value, str) else "-" if value is None else written(value, 5)
