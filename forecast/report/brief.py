@@ -182,7 +182,7 @@ def _answer_groups(run: Projection, words: Labels, by: str) -> Iterator[RowGroup
         yield _date_group(opening, words, by)
     others = [each for each in run.values if each is not opening]
     if isinstance(opening, ValueAnswer):
-        yield _value_group(opening, words, by)
+        yield scaled_group([*_along(opening, words, by, "")], opening.unit)
     # beside a ranking that opens the run values are of what is first in it: of the device that is bought
     chosen = [{name: run.winners.get(name, value) for name, value in each.default.items()} for each in others]
     told = zip(others, chosen, strict=True)
@@ -209,11 +209,6 @@ def _date_group(answer: DateAnswer, words: Labels, by: str, *, label: str = "") 
             named = {c: v for c, v in other.default.items() if f"{{{c}}}" in other.title}
             rows.append(answer_row(other, other.default, event(other, named, words, short=True)))
     return RowGroup(rows=tuple(rows), columns=COLUMNS["date"], kind="date", ends=answer.run.span)
-
-
-def _value_group(answer: ValueAnswer, words: Labels, by: str) -> RowGroup:
-    """Return a value under its definitions and rivals, on an axis of its unit."""
-    return scaled_group([*_along(answer, words, by, "")], answer.unit)
 
 
 def _along(answer: ProjectedAnswer, words: Labels, by: str, label: str) -> Iterator[ReportRow]:
@@ -464,17 +459,16 @@ def _answer_section(run: Projection, words: Labels, today: str) -> Section:
 def _of_answer(answer: ProjectedAnswer, words: Labels) -> Iterator[RowGroup]:
     if isinstance(answer, DateAnswer):
         title = _title_with_choices(event(answer, {}, words, short=True), answer, words)
-        own = (
-            [ReportRow(label=title), *_answer_rows(answer, words)]
-            if answer.choices
-            else [answer_row(answer, {}, title)]
-        )
-        rows = [*own, *_by_dates(answer)]
+        rows = [answer_row(answer, {}, title)]
+        if answer.choices:
+            rows = [ReportRow(label=title), *_answer_rows(answer, words)]
+        rows += _by_dates(answer)
         yield RowGroup(rows=tuple(rows), columns=COLUMNS["date"], kind="date", ends=answer.run.span)
     elif isinstance(answer, ValueAnswer):
         rows = [ReportRow(label=_title_with_choices(value_title(answer, {}, words, short=True), answer, words))]
         for at in answer.at:
-            rows += [_on(row, on_date(at.date, short=True)) for row in _answer_rows(at, words)]
+            date = on_date(at.date, short=True)
+            rows += [replace(row, label=", ".join(filter(None, (date, row.label)))) for row in _answer_rows(at, words)]
         yield RowGroup(rows=tuple(rows))
     elif isinstance(answer, RankingAnswer):
         yield from ranking_groups(answer, words, most=math.inf)
@@ -486,10 +480,6 @@ def _of_answer(answer: ProjectedAnswer, words: Labels) -> Iterator[RowGroup]:
 def _title_with_choices(title: str, answer: ProjectedAnswer, words: Labels) -> str:
     """Name the choices whose values stand in the rows."""
     return f"{title} ({', '.join(map(words, answer.choices))})" if answer.choices else title
-
-
-def _on(row: ReportRow, date: str) -> ReportRow:
-    return replace(row, label=f"{date}, {row.label}" if row.label else date)
 
 
 def _answer_rows(answer: ProjectedAnswer, words: Labels) -> Iterator[ReportRow]:
@@ -527,11 +517,10 @@ def _quantity_section(run: Projection, words: Labels, today: str) -> Section:
             rows.append(row if first == row.cells[0] else replace(row, cells=(*row.cells, first)))
     title = f"Median and 90 % interval in {as_text(until)}; the median in {as_text(start)} where it differs"
     regimes = [_regime(q, cell, words) for q in run.quantities.values() if q.kind == "regime" for cell in q.cells]
-    helpers = [name for name in run.numeric if name not in shown]
-    notes = [f"Step by step: --quantity NAME. Not shown: {printable(', '.join(helpers), _MAX_LIST)}"] if helpers else []
-    notes = notes or ["Step by step: --quantity NAME"]
+    helpers = ", ".join(name for name in run.numeric if name not in shown)
+    others = f". Not shown: {printable(helpers, _MAX_LIST)}" if helpers else ""
     groups = [RowGroup(rows=each) for each in ((ReportRow(label=title), *rows), tuple(regimes))]
-    return groups, notes
+    return groups, [f"Step by step: --quantity NAME{others}"]
 
 
 def _regime(quantity: ProjectedQuantity, cell: dict[str, str], words: Labels) -> ReportRow:
@@ -567,11 +556,7 @@ def _source_section(run: Projection, words: Labels, today: str) -> Section:
     ]
     ages = data_ages(run, today)
     record = record_sentences(run.scenario, run.labels) or [track_record(run.models)]
-    return [], [
-        text
-        for text in (printable(ages, _MAX_SECTION_TEXT), *(printable(each, _MAX_SECTION_TEXT) for each in record))
-        if text
-    ] + notes
+    return [], [*(printable(text, _MAX_SECTION_TEXT) for text in (ages, *record) if text), *notes]
 
 
 def _warning_section(run: Projection, words: Labels, today: str) -> Section:

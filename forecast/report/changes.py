@@ -93,11 +93,8 @@ def _answer_change_rows(each: AnswerDifference, words: Labels) -> list[tuple[str
     start, until = answer.run.span
     dates = tuple(_date_change(each, side, start, until) for side in (0, 1))
     add("median", "median", dates, by or _years_difference(*each.median, dates), by)
-    for number, shares, by in (
-        ("never", each.never, f"not by {as_text(until)}"),
-        ("already", each.already, f"by {as_text(start)}"),
-    ):
-        add(number, by, tuple(map(percent, shares)), _percentage_points(*shares))
+    add("never", f"not by {as_text(until)}", tuple(map(percent, each.never)), _percentage_points(*each.never))
+    add("already", f"by {as_text(start)}", tuple(map(percent, each.already)), _percentage_points(*each.already))
     return rows
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from forecast.base.html_text import inline_image, page
@@ -122,10 +122,10 @@ def _graph(layers: Sequence[Sequence[tuple[str, list[str]]]], ax: Axes) -> None:
     for column, layer in enumerate(shown):
         for row, (name, _) in enumerate(layer[:_MAX_PER_LAYER]):
             places[name] = (float(column), -(row + 0.5) / min(len(layer), _MAX_PER_LAYER))
-    for name, sources in _present_sources(shown, places):
-        for source in sources:
-            (x, y), (to_x, to_y) = places[source], places[name]
-            ax.plot([x, to_x], [y, to_y], color="0.8", lw=0.8, zorder=1)
+    for name, sources in itertools.chain(*shown):
+        for source in sources if name in places else ():
+            if source in places:
+                ax.plot(*zip(places[source], places[name], strict=True), color="0.8", lw=0.8, zorder=1)
     box = {"boxstyle": "round,pad=0.2", "facecolor": "white", "edgecolor": "0.6", "linewidth": 0.6}
     for name, (x, y) in places.items():
         label = textwrap.shorten(printable(name, 24).replace("_", " "), 20, placeholder="…")
@@ -133,10 +133,3 @@ def _graph(layers: Sequence[Sequence[tuple[str, list[str]]]], ax: Axes) -> None:
     if every > len(places):
         ax.set_title(f"the last {len(places)} of {every} quantities and questions", fontsize=8)
     ax.set(xlim=(-0.6, max(len(shown) - 0.4, 0.6)), ylim=(-1.05, 0.05))
-
-
-def _present_sources(
-    layers: Sequence[Sequence[tuple[str, list[str]]]], places: dict[str, tuple[float, float]]
-) -> Iterator[tuple[str, list[str]]]:
-    for layer in layers:
-        yield from ((name, [s for s in sources if s in places]) for name, sources in layer if name in places)

@@ -150,15 +150,14 @@ def pooled_rows(run: Projection) -> list[dict[str, Any]]:
         question that no rival touches is not repeated here.
     """
     words = Labels(run)
-    return [
-        {**_date_answer_row(each, row, words), "weights": _weights_as_lists(row)}
-        for each in run.dates
-        for row in each.pooled_rows
-    ]
+    return [_date_answer_row(each, row, words) for each in run.dates for row in each.pooled_rows]
 
 
-def _weights_as_lists(row: AnswerRow) -> dict[str, list[float]]:
-    return {choice: list(weights) for choice, weights in (row.weights or {}).items()}
+def _weights(row: AnswerRow) -> dict[str, Any]:
+    """Return the weights by choice of a row that is pooled."""
+    if row.weights is None:
+        return {}
+    return {"weights": {choice: list(weights) for choice, weights in row.weights.items()}}
 
 
 def _date_answer_row(answer: DateAnswer, row: AnswerRow, words: Labels) -> dict[str, Any]:
@@ -169,7 +168,7 @@ def _date_answer_row(answer: DateAnswer, row: AnswerRow, words: Labels) -> dict[
         by = [None] * len(answer.dates) if found is None else [_none_if_nan(each) for each in found.by]
         pairs = zip(answer.dates, by, strict=True)
         out["dates"] = [{"date": date, "probability": probability} for date, probability in pairs]
-    return out
+    return out | _weights(row)
 
 
 def _interval_ends(answer: ProjectedAnswer, level: float) -> list[float | str | None]:
@@ -205,18 +204,13 @@ def value_answers(run: Projection) -> list[dict[str, Any]]:
     """
     out = []
     for answer in run.values:
-        about = {
-            "name": answer.name,
-            "title": answer.title,
-            "growth" if answer.growth else "value": answer.text,
-            "unit": answer.unit,
-        }
+        asked = {"growth" if answer.growth else "value": answer.text}
+        about = {"name": answer.name, "title": answer.title, **asked, "unit": answer.unit}
         for rows in zip(*(each.rows for each in answer.at), strict=True):
             dates = [
                 {"date": date, **_quantile_dict(row.distribution)} for date, row in zip(answer.dates, rows, strict=True)
             ]
-            weights = {} if rows[0].weights is None else {"weights": _weights_as_lists(rows[0])}
-            out.append({**about, "choices": rows[0].choices, "dates": dates, **weights})
+            out.append({**about, "choices": rows[0].choices, "dates": dates, **_weights(rows[0])})
     return out
 
 
@@ -423,10 +417,8 @@ def _age(date: str, today: str) -> str:
 # quantile inside the never mass.
 
 
-_LEADING_COLUMNS, _TRAILING_COLUMNS = (
-    ("kind", "name", "of", "unit"),
-    ("date", *QUANTILE_NAMES, "probability", "already", "never"),
-)
+_LEADING_COLUMNS = ("kind", "name", "of", "unit")
+_TRAILING_COLUMNS = ("date", *QUANTILE_NAMES, "probability", "already", "never")
 
 
 def tidy_columns(run: Projection, *, only: Collection[str] = ()) -> dict[str, list[Any]]:
@@ -446,7 +438,8 @@ def tidy_columns(run: Projection, *, only: Collection[str] = ()) -> dict[str, li
         which a row is pooled, or on which it does not depend, is empty.
     """
     choices = list(run.choices)
-    heads = {name: _column_name(name) for name in choices}
+    own_columns = (*_LEADING_COLUMNS, *_TRAILING_COLUMNS)
+    heads = {name: f"{name} (choice)" if name in own_columns else name for name in choices}
     names = [*_LEADING_COLUMNS, *heads.values(), *_TRAILING_COLUMNS]
     table: dict[str, list[Any]] = {name: [] for name in names}
     for row, chosen in _step_rows(run, only) if only else _tidy_rows(run):
@@ -454,11 +447,6 @@ def tidy_columns(run: Projection, *, only: Collection[str] = ()) -> dict[str, li
         for name in names:
             table[name].append(whole.get(name))
     return table
-
-
-def _column_name(name: str) -> str:
-    """Return a head for a choice: its name, unless a column has it."""
-    return f"{name} (choice)" if name in (*_LEADING_COLUMNS, *_TRAILING_COLUMNS) else name
 
 
 Row = tuple[dict[str, Any], Mapping[str, str]]

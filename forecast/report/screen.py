@@ -210,10 +210,8 @@ def _chart_lines(group: RowGroup, rows: Sequence[ReportRow], width: int, marks: 
     used = [i for i in range(len(heads)) if any(cell[i] for cell in cells)]
     widths = {i: max(_width(heads[i]), *(_width(cell[i]) for cell in cells)) for i in used}
     free = width - sum(widths.values()) - 2 * len(used)
-    longest = max(
-        (_width(label) for row, label in zip(rows, _labels_with_choices(rows), strict=True) if not row.is_heading),
-        default=0,
-    )
+    stem = max((_width(row.of) for row in rows), default=0)  # the choice stands before the first of its values
+    longest = max((_width(row.label) + (stem + 1 if row.of else 0) for row in rows if not row.is_heading), default=0)
     if free < min(longest, _MIN_LABEL_WIDTH):  # each row takes two lines or more
         return _stacked_rows(group, rows, width)
     # an axis needs two ends, and a chart its columns beside labels that can still be read
@@ -288,19 +286,6 @@ def _first_rows(rows: Sequence[ReportRow], count: int, choices: Mapping[str, flo
     kept = own[: max(count - min(len(along), count // 2), 1)]
     kept += along[: count - len(kept)]
     return [row for row in rows if any(row is each for each in kept)]
-
-
-def _labels_with_choices(rows: Sequence[ReportRow]) -> list[str]:
-    """Put the choice before the first of its values."""
-    stem = max((_width(row.of) for row in rows), default=0)
-    out, before = [], ""
-    for row in rows:
-        if row.of:
-            out.append(f"{row.of if row.of != before else '':<{stem}} {row.label}")
-        else:
-            out.append(row.label)
-        before = row.of
-    return out
 
 
 def _label_stubs(rows: Sequence[ReportRow], room: int) -> tuple[list[tuple[list[str], list[str]]], int]:

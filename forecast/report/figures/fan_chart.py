@@ -248,11 +248,7 @@ def _fan(answer: DateAnswer | ValueAnswer, chosen: dict[str, str]) -> Fan | None
             continue
         observed = seen_of(answer, side.text, unit, chosen)
         names = [words(name) for name in observed[2]]
-        label = (
-            quantity_label(words, side.text)
-            if side.text in run.quantities
-            else _formula_label(answer, side, chosen, words)
-        )
+        label = _formula_label(answer, side, chosen, words)
         past = _fitted_past(run, side.text, unit, chosen, answer)
         lines.append(Line(label=label, levels=levels, dates=observed[0], values=observed[1], names=names, past=past))
     if not lines or len(years) < _MIN_STEPS or all((each.levels == each.levels[:, :1]).all() for each in lines):
@@ -398,10 +394,8 @@ def plot_fan(
 
 
 def _draw_line(axis: Axes, years: Array, line: Line, place: int, factor: float) -> None:
-    colour, style = (
-        plot_style.COLOURS[place % len(plot_style.COLOURS)],
-        plot_style.LINE_STYLES[place % len(plot_style.LINE_STYLES)],
-    )
+    colour = plot_style.COLOURS[place % len(plot_style.COLOURS)]
+    style = plot_style.LINE_STYLES[place % len(plot_style.LINE_STYLES)]
     dates, levels = line.with_past(years)
     if line.past is not None:
         before, own = line.past.to(float(years[0]), line.levels[:, 0])
@@ -427,7 +421,9 @@ def _draw_answer(axis: Axes, answer: AnswerDistribution, span: tuple[float, floa
 
 
 def _formula_label(answer: ProjectedAnswer, side: Formula, chosen: Mapping[str, str], words: Labels) -> str:
-    """Call a formula by the title of the question for its value, where it has one; else by its text."""
+    """Call a formula of one quantity by that, else by the title of the question for its value, or by its text."""
+    if side.text in answer.run.quantities:
+        return quantity_label(words, side.text)
     if isinstance(answer, ValueAnswer) and answer.title:
         return printable(words.title(answer.title, chosen), 200)
     return printable(short_zeros(side.text), 200)
@@ -454,12 +450,8 @@ def _add_labels(axis: Axes, fan: Fan, factor: float) -> None:
         date, value = float(line.dates[here[place]]), float(line.values[here[place]])
         name = line.names[here[place]] if line.names else ""
         if name not in known and (name or not rank):
-            size = amount(value, fan.unit)
-            newest = [
-                *([f"{name}: {size}", f"{name}\n{size}"] if name else []),
-                f"{as_text(date)}: {size}",
-                f"{as_text(date)}\n{size}",
-            ]
+            called = [name, as_text(date)] if name else [as_text(date)]
+            newest = [f"{each}{between}{amount(value, fan.unit)}" for each in called for between in (": ", "\n")]
             wanted.append(Label([name] if rank else newest, ((date, value / factor),), over=0 if rank else 1))
         known.add(name)
     rows = [] if fan.threshold is None else [fan.threshold / factor]
@@ -584,12 +576,8 @@ class _LabelCanvas:
         x, y = self._pixels(*([each] for each in at))[0] + np.array([across, up]) * figure.dpi / 72
         left = x - (width if across < 0 else 0.0 if across else width / 2)
         foot = y - (height if up < 0 else 0.0 if up else height / 2)
-        return (
-            left - _CLEARANCE_PIXELS,
-            foot - _CLEARANCE_PIXELS,
-            left + width + _CLEARANCE_PIXELS,
-            foot + height + _CLEARANCE_PIXELS,
-        )
+        room = _CLEARANCE_PIXELS
+        return left - room, foot - room, left + width + room, foot + height + room
 
     def _lead(self, at: tuple[float, float], to: tuple[float, float]) -> None:
         """Draw a thin line to a label that does not touch what it names."""

@@ -60,14 +60,8 @@ def plot_predictions(
             unit = fit.law.variables[varying[0]]
             axis.set_xlabel(printable(f"{varying[0]} [{unit}]" if unit else varying[0], 60))
         else:
-            _plot_rows(
-                axis,
-                known[:_MAX_PLOTTED_ROWS],
-                varying or list(fit.law.variables),
-                centre,
-                level,
-                150.0 if width == "page" else 90.0,
-            )
+            names, room = varying or list(fit.law.variables), 150.0 if width == "page" else 90.0
+            _plot_rows(axis, known[:_MAX_PLOTTED_ROWS], names, centre, level, room)
         output = printable(f"{fit.law.output} [{fit.law.unit}]" if fit.law.unit else fit.law.output, 60)
         (axis.set_ylabel if curve else axis.set_xlabel)(output)
         axis.grid(color="#e4e4e4", linewidth=0.5)

@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -243,9 +244,11 @@ def _figure_panels(run: Projection, room: _Layout, panel: str | None = None) -> 
         for group, title in (_group_title(run, words, each) for each in drawn)
     ]
     parts = [_group(group, title, _panel_kind(group), room) for group, title in called]
-    parts += _winner_panel(run, words, room)
-    if isinstance(opening, FirstAnswer):
-        parts = [*_first_event_panel(run, words, room), *parts]
+    rankings = (group for answer in run.rankings for group in ranking_groups(answer, words))
+    parts += [_share_panel(group, room) for group in rankings if group.kind == "text"]
+    if isinstance(opening, FirstAnswer):  # a range is drawn up to its middle
+        races = (race_group(each, words) for each in run.firsts[:3] if each.sentence_row is not None)
+        parts = [*(_share_panel(group, room) for group in races), *parts]
     if isinstance(opening, (DateAnswer, ValueAnswer)):
         parts += _trajectory_panel(fan_chart.fan_panels(opening, room.most), room, half=panel is None, alike=True)
     if isinstance(opening, DateAnswer) and (moved := tornado.tornado(run, opening.name)) is not None:
@@ -294,14 +297,16 @@ def _group_title(run: Projection, words: Labels, group: RowGroup) -> tuple[RowGr
 
 def _group(group: RowGroup, title: str, kind: str, room: _Layout) -> Panel:
     table = interval_rows.of_group(group, title, room.points)
+    draw = partial(_draw_alone, interval_rows.plot_group, group, table)
+    height, marks = _height(table, titled=group.kind != "date"), _mark_kinds(interval_rows.plottable_rows(group))
+    return Panel(kind=kind, height=height, draw=draw, marks=marks)
 
-    def draw(piece: SubFigure) -> list[Axes]:
-        axis = piece.subplots()
-        interval_rows.plot_group(axis, group, table)
-        return [axis]
 
-    height = _height(table, titled=group.kind != "date")
-    return Panel(kind=kind, height=height, draw=draw, marks=_mark_kinds(interval_rows.plottable_rows(group)))
+def _draw_alone(plot: Callable[..., None], of: Any, table: LabelTable, piece: SubFigure) -> list[Axes]:
+    """Draw a table of rows on the only axes of a piece of the figure."""
+    axis = piece.subplots()
+    plot(axis, of, table)
+    return [axis]
 
 
 def _height(table: LabelTable, *, titled: bool = True) -> float:
@@ -356,51 +361,30 @@ def _trajectory_panel(made: Sequence[fan_chart.Fan], room: _Layout, *, half: boo
 
 def _tornado(made: tornado.Tornado, points: float, *, half: bool) -> Panel:
     table = made.table(points)
-
-    def draw(piece: SubFigure) -> list[Axes]:
-        axis = piece.subplots()
-        tornado.plot_tornado(axis, made, table)
-        return [axis]
-
+    draw = partial(_draw_alone, tornado.plot_tornado, made, table)
     return Panel(kind="drivers", height=_height(table), draw=draw, half=half)
 
 
 # --- Shares -----------------------------------------------------------------------------------------------------------
 
 
-def _winner_panel(run: Projection, words: Labels, room: _Layout) -> list[Panel]:
-    """Plot a ranking in many combinations of choices: who is best in each, and how often."""
-    groups = (group for answer in run.rankings for group in ranking_groups(answer, words))
-    return [_share_panel(group, room) for group in groups if group.kind == "text"]
-
-
-def _first_event_panel(run: Projection, words: Labels, room: _Layout) -> list[Panel]:
-    """Draw how likely each event is the first, as the sentence says it; a range is drawn up to its middle."""
-    return [_share_panel(race_group(each, words), room) for each in run.firsts[:3] if each.sentence_row is not None]
-
-
 def _share_panel(group: RowGroup, room: _Layout) -> Panel:
     """Draw the shares of the worlds of rows, each behind the name of what it is of where the row says that."""
-    named = len(group.columns) > 1
     lines: list[tuple[str, ReportRow | None]] = [(group.title, None), *((row.label, row) for row in group.body)]
     table = LabelTable(lines=tuple(lines), width=room.points)
+    return Panel(kind="ranking", height=_height(table), draw=partial(_draw_alone, _plot_shares, group, table))
 
-    def draw(piece: SubFigure) -> list[Axes]:
-        axis = piece.subplots()
-        interval_rows.stand(axis, table)
-        for entry, row in zip(table.rows, group.body, strict=True):
-            share, text = row.share, percent(row.share)
-            axis.barh(
-                entry.place, share, height=_SHARE_BAR_POINTS, color="#a9cbe2", edgecolor=COLOURS[0], linewidth=0.6
-            )
-            text = f"{row.cells[0]}, {text}" if named else text
-            beside = share if share < _MIN_BAR_SHARE else 0.0  # a short bar holds no text
-            axis.text(beside + 0.012, entry.place, text, fontsize=7, va="center", ha="left", color=BLACK)
-        axis.set(xlim=(0.0, 1.0), xlabel=group.columns[-1])
-        axis.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
-        return [axis]
 
-    return Panel(kind="ranking", height=_height(table), draw=draw)
+def _plot_shares(axis: Axes, group: RowGroup, table: LabelTable) -> None:
+    interval_rows.stand(axis, table)
+    bar: dict[str, Any] = {"height": _SHARE_BAR_POINTS, "color": "#a9cbe2", "edgecolor": COLOURS[0], "linewidth": 0.6}
+    for entry, row in zip(table.rows, group.body, strict=True):
+        axis.barh(entry.place, row.share, **bar)
+        text = f"{row.cells[0]}, {percent(row.share)}" if len(group.columns) > 1 else percent(row.share)
+        beside = row.share if row.share < _MIN_BAR_SHARE else 0.0  # a short bar holds no text
+        axis.text(beside + 0.012, entry.place, text, fontsize=7, va="center", ha="left", color=BLACK)
+    axis.set(xlim=(0.0, 1.0), xlabel=group.columns[-1])
+    axis.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
 
 
 # --- Scenarios without a question -------------------------------------------------------------------------------------

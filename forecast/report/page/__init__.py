@@ -213,7 +213,7 @@ def _json(value: Any) -> str:
 
 def style() -> str:
     """Return the style of every page."""
-    return Path(__file__).with_name("page.css").read_text(encoding="utf-8")
+    return _read_asset("page.css")
 
 
 def policy(script: str = "", *, asks: bool = False) -> str:

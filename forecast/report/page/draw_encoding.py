@@ -463,15 +463,9 @@ class EncodedDraws:
         for (_, place), answer in self.answers.items():
             if isinstance(answer, ValueAnswer):
                 data = answer.worlds.isel(draw=slice(self.count)).transpose(..., "draw")
-                out[answer.name, place] = between(
-                    np.asarray(data.values, dtype=float),
-                    np.uint16,
-                    0.0,
-                    name=answer.name,
-                    kind="value",
-                    dims=tuple(str(d) for d in data.dims[:-1]),
-                    unit=answer.unit,
-                )
+                about = {"name": answer.name, "kind": "value", "dims": tuple(map(str, data.dims[:-1]))}
+                values = np.asarray(data.values, dtype=float)
+                out[answer.name, place] = between(values, np.uint16, 0.0, unit=answer.unit, **about)
         return out
 
     def _ranked(self) -> dict[str, xr.Dataset]:
@@ -499,16 +493,10 @@ class EncodedDraws:
             steps = np.array([0])
             if not self._still(name):
                 steps = np.unique(np.linspace(0, len(years) - 1, min(self.dates, len(years))).round().astype(int))
-            out[name] = between(
-                np.asarray(data.isel(time=steps).values, dtype=float),
-                np.uint8,
-                _ENCODED_TAIL_SHARE,
-                name=name,
-                kind="path",
-                dims=tuple(str(d) for d in data.dims[:-2]),
-                unit=str(data.attrs["units"]),
-                times=tuple(float(year) for year in years[steps]),
-            )
+            about = {"name": name, "kind": "path", "dims": tuple(map(str, data.dims[:-2]))}
+            about |= {"unit": str(data.attrs["units"]), "times": tuple(map(float, years[steps]))}
+            values = np.asarray(data.isel(time=steps).values, dtype=float)
+            out[name] = between(values, np.uint8, _ENCODED_TAIL_SHARE, **about)
         return out
 
     # --- what remains -----------------------------------------------------------------------------------------------

@@ -138,9 +138,8 @@ def _control(run: Projection, lever: Lever, words: Labels, called: AssumptionLab
         return LeverControl(stops=tuple(stops), at=list(shares).index(likely), stated=stated, **about)
     fixed = len(numbers) > 0 and float(np.min(numbers)) == float(np.max(numbers))
     if not fixed or any(math.isnan(each.size) for each in stops):
-        return LeverControl(
-            stops=tuple(stops), at=_nearest(stops, middle), stated=_interval_text(numbers, unit), **about
-        )
+        at, stated = _nearest(stops, middle), _interval_text(numbers, unit)
+        return LeverControl(stops=tuple(stops), at=at, stated=stated, **about)
     own = LeverStop(value="", label=_stop_text(lever, middle, unit), size=middle)
     stops = _with(stops, own)
     return LeverControl(stops=tuple(stops), at=stops.index(own), stated=own.label, **about)
@@ -388,6 +387,4 @@ def _encode_ranking(row: RankingRow, over: str, choices: Mapping[str, list[str]]
 
 def _encode_first(row: FirstRow) -> list[float | None] | None:
     """Return the probabilities of what comes first, then of several at once, and of none; None where it failed."""
-    if row.failed:
-        return None
-    return [_round_for_page(ends[0]) for ends in (*row.first.values(), row.together, row.none)]
+    return None if row.failed else [_round_for_page(ends[0]) for ends in (*row.first.values(), row.together, row.none)]

@@ -217,9 +217,9 @@ class _Assumptions:
         (label, of), stated = self._words.number(name, in_words=True), self._called(name)[2]
         label = self._words.spaced(name) if label == name else label
         out = {"name": name, "label": self._levers.get(name, label), "of": of, "scales": unit_scales(stated or unit)}
-        return out | (
-            {"labels": [self._words.member(each) for each in self._labels[name]]} if name in self._labels else {}
-        )
+        if name in self._labels:
+            out["labels"] = [self._words.member(each) for each in self._labels[name]]
+        return out
 
 
 def _path_data(run: Projection, words: Labels, packed: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -254,16 +254,12 @@ def _question(answer: ProjectedAnswer, words: Labels) -> dict[str, Any]:
         assert isinstance(answer, DateAnswer)
         clauses = [event(answer, each, words) for each in chosen]
         more = {"short": event(answer, {}, words), **_threshold(answer)}
-    if answer.name in answer.run.says:
-        more["authored"] = [_authored_data(answer, each, words) for each in chosen]
+    for each in chosen if answer.name in answer.run.says else ():
+        observed, now = now_of(answer, each)
+        own_words = {"sentences": authored_sentences(answer, each, words), "observed": observed, "now": now}
+        more.setdefault("authored", []).append(own_words)
     about = {"own": own, "said": clauses, "rivals": list(answer.rivals), "called": question_label(answer, {}, words)}
     return {"name": answer.name, **about, **more}
-
-
-def _authored_data(answer: ProjectedAnswer, chosen: Mapping[str, str], words: Labels) -> dict[str, Any]:
-    """Return the sentences that the scenario's author wrote for an answer, and what is known of it today."""
-    observed, now = now_of(answer, chosen)
-    return {"sentences": authored_sentences(answer, chosen, words), "observed": observed, "now": now}
 
 
 def _contest(answer: FirstAnswer, words: Labels) -> dict[str, Any]:
@@ -284,19 +280,16 @@ def _ranking_data(run: Projection, words: Labels, packed: Mapping[str, Any]) -> 
     title = ranking.title or f"the {ranking.best} {ranking.text}"
     combinations = itertools.product(*(run.choices[dim].values for dim in packed["dims"]))
     chosen = [dict(zip(packed["dims"], values, strict=True)) for values in combinations]
+    authored: dict[str, Any] = {}
+    if ranking.name in run.says:
+        authored["authored"] = [authored_sentences(ranking, each, words) for each in chosen]
+        authored["own"] = [_contender_texts(ranking, each, words) for each in chosen]
     return {
         **packed,
         "short": words.title(words.short(packed["name"], title), {}),
         "said": [words.title(title, each) for each in chosen],
         "given": [words.given(each) for each in chosen],
-        **(
-            {
-                "authored": [authored_sentences(ranking, each, words) for each in chosen],
-                "own": [_contender_texts(ranking, each, words) for each in chosen],
-            }
-            if ranking.name in run.says
-            else {}
-        ),
+        **authored,
         "amounts": unit_scales(packed["values"]["unit"]),
         "slots": SLOTS["rank"],
         "lowest": ranking.best == "lowest",
@@ -335,14 +328,9 @@ def _observation_points(run: Projection, name: str) -> list[list[Any]]:
     data = run[f"observed/{name}"].to_dataset()
     marks = [str(c) for c in data.coords if c != "date" and data[c].dims == ("point",)]
     years = decimal_year(data["date"].values)
-    return [
-        [
-            round(float(year), 3),
-            float(f"{value:.5g}"),
-            {mark: str(data[mark].values[i]) for mark in marks},
-        ]
-        for i, (year, value) in enumerate(zip(years, data["value"].values, strict=True))
-    ]
+    own = [{mark: str(data[mark].values[place]) for mark in marks} for place in range(len(years))]
+    rows = zip(years, data["value"].values, own, strict=True)
+    return [[round(float(year), 3), float(f"{value:.5g}"), marked] for year, value, marked in rows]
 
 
 def _past_points(run: Projection, name: str) -> Iterator[list[Any]]:

@@ -69,11 +69,9 @@ def tornado_data(run: Projection, worlds: EncodedDraws) -> dict[str, Any]:
     rows: list[dict[str, Any]] = []
     words = Labels(run)
     for names, label, of, share in _explained_shares(run, answer, told, worlds, short):
-        if names[0] in run.choices:
-            parts = [
-                (answer.over({**answer.default, names[0]: value}), words(value)) for value in answer.values(names[0])
-            ]
-            few = True
+        if few := (names[0] in run.choices):
+            values_of = answer.values(names[0])
+            parts = [(answer.over({**answer.default, names[0]: value}), words(value)) for value in values_of]
         else:
             own = next((name for name in names if name in worlds.inputs), "")
             if not own:
