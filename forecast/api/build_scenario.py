@@ -91,11 +91,13 @@ def collect_quantities(
 
 
 def records(
-    quantities: Iterable[Quantity], swapped: Mapping[str, Quantity] | None = None
+    quantities: Iterable[Quantity],
+    swapped: Mapping[str, Quantity] | None = None,
+    own_names: Collection[str] | None = None,
 ) -> dict[str, Mapping[str, Any]]:
     """Return the records of quantities and of all that they need; see `collect_quantities`."""
     quantities = list(quantities)
-    own_names = named_formulas(quantities, swapped)
+    own_names = named_formulas(quantities, swapped) if own_names is None else own_names
     return {
         name: to_record(each.stated, own_names)
         for name, each in collect_quantities(quantities, swapped, own_names).items()
@@ -158,10 +160,7 @@ def scenario_of(
     quantities = [*quantities_in(question), *quantities_in(top), *quantities_in(conditions)]
     # in a scenario that is there, what is swapped may be nothing that the objects are made of
     quantities += [_instead(name, each) for name, each in (swapped if base else {}).items()]
-    plain_quantities = {
-        name: to_record(each.stated, own_names)
-        for name, each in collect_quantities(quantities, swapped, own_names).items()
-    }
+    plain_quantities = records(quantities, swapped, own_names)
     for name in [name for name in plain_quantities if name not in swapped]:
         if _is_there(name, plain_quantities[name], base or {}):
             del plain_quantities[name]
@@ -217,8 +216,5 @@ def _question_records(question: Mapping[str, Any], own_names: Collection[str]) -
     first = question.get("first")
     if not isinstance(first, Mapping):
         return {DEFAULT_QUESTION: to_record(question, own_names)}
-    own = {
-        **to_record({key: each for key, each in question.items() if key != "first"}, own_names),
-        "first": list(first),
-    }
+    own = to_record({key: each for key, each in question.items() if key != "first"}, own_names) | {"first": list(first)}
     return {DEFAULT_QUESTION: own, **{name: {"when": to_record(each, own_names)} for name, each in first.items()}}

@@ -171,10 +171,8 @@ def _question_lines(record: Record, name: str) -> list[tuple[str, str]]:
         raw = read_scenario(Path(record.spec.path))
     except ForecastError:
         return [(whole, "")]
-    stated: dict[str, dict[str, Any]] = {
-        key: table for key in ("questions", "quantities") if isinstance(table := raw.get(key), dict)
-    }
-    questions, quantities = (stated.get(key, {}) for key in ("questions", "quantities"))
+    tables = (raw.get(key) for key in ("questions", "quantities"))
+    questions, quantities = (table if isinstance(table, dict) else {} for table in tables)
     lines = []
     for each in questions.values():
         if not isinstance(each, dict):

@@ -332,12 +332,8 @@ class QuantityCondition(HtmlText):
 
     def _tree(self, own_names: Collection[str] = ()) -> Node:
         """Return the condition as a formula."""
-        right = self.right
-        if isinstance(right, Quantity):
-            right_side = right._tree(own_names)
-        else:
-            right_side = right if isinstance(right, (Measured, Text)) else tree.number_node(right)
-        return Comparison(self.op, self.left._tree(own_names), right_side)
+        right = self.right._tree(own_names) if isinstance(self.right, Quantity) else _signed_side(self.right)
+        return Comparison(self.op, self.left._tree(own_names), right)
 
     @property
     def _sides(self) -> tuple[Quantity, ...]:
@@ -470,7 +466,8 @@ def as_quantity(operand: Any) -> Quantity:
         return operand
     if isinstance(operand, QuantityCondition):  # 1 where it holds, else 0
         words = [each._its_name for each in operand._sides]
-        words += [] if isinstance(operand.right, Quantity) else [names.plain_word(plain_side(operand.right))]
+        if not isinstance(side := operand.right, Quantity):  # the number or the text to which it is compared
+            words.append(names.plain_word(side.value if isinstance(side, Text) else tree.to_text(_signed_side(side))))
         depth = 1 + max(each.depth for each in operand._sides)
         labels = [name for each in operand._sides for name in each._labels]
         spots = {id(each): Name(f"#{place}") for place, each in enumerate(operand._sides)}
@@ -481,11 +478,6 @@ def as_quantity(operand: Any) -> Quantity:
         record = {"expression": QuantityFormula(root, operand._sides)}
         return Quantity(stated=record, name=name, automatic=True, depth=depth)
     return quantity(model=operand) if isinstance(operand, Model) else value(operand)
-
-
-def plain_side(side: Any) -> str:
-    """Return the number or the text to which something is compared, as a word."""
-    return side.value if isinstance(side, Text) else tree.to_text(_signed_side(side))
 
 
 def _signed_side(side: Any) -> Node:
