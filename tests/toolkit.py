@@ -26,6 +26,7 @@ from forecast.cli import main
 from forecast.contract import registry
 from forecast.projection.paths import run_cache
 from forecast.projection.paths.run_cache import RunCache
+from forecast.report.page.draw_encoding import EncodedDraws, EncodedValues
 from forecast.tables import file_hash
 
 # --- data from known laws ---------------------------------------------------------------------------------------------
@@ -396,3 +397,41 @@ def assert_bitwise(found: np.ndarray, expected: np.ndarray) -> None:
     assert found.dtype == expected.dtype
     assert found.shape == expected.shape
     assert found.tobytes() == expected.tobytes()
+
+
+# --- the worlds of a page ---------------------------------------------------------------------------------------------
+# What the script of a page does with its codes, in Python.
+
+
+def decoded_values(of: EncodedValues) -> np.ndarray:
+    """Return what codes say: the middle of their step; the low end below it, infinity above the high one."""
+    top = int(np.iinfo(of.codes.dtype).max) - 1
+    low, width = of.low[..., None], (of.high - of.low)[..., None]
+    out = low + (of.codes.astype(float) - 0.5) / (top - 1) * width
+    out = np.where(of.codes == 0, low, out)
+    out = np.exp(out) if of.log else out
+    return np.where(of.codes > top, np.nan, np.where(of.codes == top, np.inf, out))
+
+
+def remaining_worlds(worlds: EncodedDraws, narrowed: Mapping[str, Sequence[int]]) -> np.ndarray:
+    """Tell which worlds lie in ranges of assumptions, two shares in percent; or have one of some values, by place."""
+    out = np.ones(worlds.count, dtype=bool)
+    for name, stated in narrowed.items():
+        ranks = worlds.inputs[name].ranks.astype(np.int64)
+        if worlds.inputs[name].has_few_values:
+            out &= np.isin(ranks, stated)
+        else:
+            low, high = stated
+            out &= (ranks * 100 >= low * len(ranks)) & (ranks * 100 < high * len(ranks))
+    return out
+
+
+def values_of_worlds(worlds: EncodedDraws, of: EncodedValues, chosen: Mapping[str, str]) -> np.ndarray:
+    """Return what every world says under these values of choices, those that have weights drawn; (..., draw)."""
+    every = np.arange(worlds.count)
+    place = tuple(
+        np.full(worlds.count, worlds.run.choices[d].values.index(chosen[d])) if d in chosen else worlds.rival_of_draw[d]
+        for d in of.dims
+    )
+    values = decoded_values(of)
+    return np.moveaxis(values[(*place, slice(None), every)], 0, -1) if of.kind == "path" else values[(*place, every)]

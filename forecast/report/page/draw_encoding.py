@@ -1,7 +1,7 @@
 """The joint draws behind an answer in few bytes: what every world took, and what it says under every choice.
 
-A reader who narrows an assumption keeps the worlds whose rank lies in a range of it, and asks those that remain. The
-page does that in its script; `EncodedDraws` does it here from the same codes.
+A reader who narrows an assumption keeps the worlds whose rank lies in a range of it, and asks those that remain: the
+script of the page does that from these codes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import base64
 import itertools
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -72,14 +72,6 @@ class EncodedRanks:
         steps = self.ranks.astype(np.int64) * _RANK_STEPS // len(self.ranks)
         return (self.ranks if self.has_few_values else steps).astype(np.uint8)
 
-    def kept(self, said: Sequence[int]) -> NDArray[np.bool_]:
-        """Tell which worlds lie in a range, two shares in percent; or have one of some values, by their places."""
-        if self.has_few_values:
-            return np.isin(self.ranks, said)
-        low, high = said
-        ranks = self.ranks.astype(np.int64) * 100
-        return (ranks >= low * len(ranks)) & (ranks < high * len(ranks))
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class EncodedValues:
@@ -92,8 +84,8 @@ class EncodedValues:
     dims : tuple of str
         The choices along which it extends.
     codes : ndarray
-        (choices, draw), of paths (choices, time, draw). From 1: between the ends; 0: below; `top`: above or never; the
-        next one: failed.
+        (choices, draw), of paths (choices, time, draw). From 1: between the ends; 0: below; the last but one that there
+        is: above or never; the last: failed.
     low, high : ndarray
         The ends, as `codes` without worlds.
     log : bool
@@ -113,11 +105,6 @@ class EncodedValues:
     times: tuple[float, ...] = ()
     unit: str = ""
 
-    @property
-    def top(self) -> int:
-        """The code above the range."""
-        return int(np.iinfo(self.codes.dtype).max) - 1
-
     @classmethod
     def of(cls, values: Array, low: Array, high: Array, dtype: type[np.unsignedinteger], **about: Any) -> EncodedValues:
         """Write values, (..., draw), in codes between ends, (...)."""
@@ -131,16 +118,6 @@ class EncodedValues:
         codes[values > high[..., None]] = top
         codes[np.isnan(values)] = top + 1
         return cls(codes=codes, low=low, high=high, **about)
-
-    def values(self) -> Array:
-        """Return what the codes say: the middle of their step; the low end below it, infinity above the high one."""
-        low, width = self.low[..., None], (self.high - self.low)[..., None]
-        out = low + (self.codes.astype(float) - 0.5) / (self.top - 1) * width
-        out = np.where(self.codes == 0, low, out)
-        if self.log:
-            out = np.exp(out)
-        out = np.where(self.codes == self.top, np.inf, out)
-        return np.asarray(np.where(self.codes > self.top, np.nan, out))
 
 
 def between(values: Array, dtype: type[np.unsignedinteger], beyond: float, **about: Any) -> EncodedValues:
@@ -323,15 +300,14 @@ class EncodedDraws:
     ...     "x": {"p05": 1, "p95": 100, "unit": "FLOP"}, "y": {"p05": 9, "p95": 11, "unit": "FLOP"}},
     ...     "questions": {"q": {"when": "x >= y"}}}, draws=1000)
     >>> worlds = EncodedDraws(run)
-    >>> int(worlds.remain({"x": [50, 100]}).sum())
-    500
+    >>> worlds.count, list(worlds.inputs)
+    (1000, ['x', 'y'])
     """
 
     def __init__(self, run: Projection, limit: int = MAX_PAGE_BYTES) -> None:
         self.run, self._stays = run, dict[str, bool]()
         self.drawn = run.settings.draws
         self.kept = int(run.worlds.sizes.get("draw", 1))
-        self.choices = {name: list(choice.values) for name, choice in run.choices.items()}
         members = dict(_mixture_members(run))
         self.labels = {name: labels for name, (_, labels) in members.items()} | dict(_regime_labels(run))
         self.draws = {
@@ -493,38 +469,11 @@ class EncodedDraws:
             steps = np.array([0])
             if not self._still(name):
                 steps = np.unique(np.linspace(0, len(years) - 1, min(self.dates, len(years))).round().astype(int))
-            about = {"name": name, "kind": "path", "dims": tuple(map(str, data.dims[:-2]))}
+            about: dict[str, Any] = {"name": name, "kind": "path", "dims": tuple(map(str, data.dims[:-2]))}
             about |= {"unit": str(data.attrs["units"]), "times": tuple(map(float, years[steps]))}
             values = np.asarray(data.isel(time=steps).values, dtype=float)
             out[name] = between(values, np.uint8, _ENCODED_TAIL_SHARE, **about)
         return out
-
-    # --- what remains -----------------------------------------------------------------------------------------------
-
-    def remain(self, narrowed: Mapping[str, Sequence[int]]) -> NDArray[np.bool_]:
-        """Tell which worlds remain where assumptions are narrowed.
-
-        Parameters
-        ----------
-        narrowed : mapping of str to sequence of int
-            By the name of an assumption: see `EncodedRanks.kept`.
-        """
-        out = np.ones(self.count, dtype=bool)
-        for name, said in narrowed.items():
-            out &= self.inputs[name].kept(said)
-        return out
-
-    def said(self, of: EncodedValues, chosen: Mapping[str, str]) -> Array:
-        """Return what every world says under these values of choices, those that have weights drawn; (..., draw)."""
-        worlds = np.arange(self.count)
-        place = tuple(
-            np.full(self.count, self.choices[d].index(chosen[d])) if d in chosen else self.rival_of_draw[d]
-            for d in of.dims
-        )
-        values = of.values()
-        if of.kind == "path":
-            return np.asarray(np.moveaxis(values[(*place, slice(None), worlds)], 0, -1))
-        return np.asarray(values[(*place, worlds)])
 
     def called(self, name: str, place: int) -> str:
         """Return what one of the few values of an assumption is called."""

@@ -16,6 +16,7 @@ from forecast.report.page.draw_encoding import EncodedDraws
 from forecast.report.page.tornado_data import tornado_data
 from forecast.report.result_data import first_answers
 from forecast.report.words.number_text import amount, percent
+from toolkit import remaining_worlds, values_of_worlds
 
 pytestmark = pytest.mark.slow  # a browser
 
@@ -222,10 +223,10 @@ def test_what_moves_the_worlds_that_remain_is_computed_from_them(opened, steerab
 
 def test_narrowed_it_answers_as_python_does_to_one_world(opened, steerable):
     worlds = EncodedDraws(steerable)
-    keep = worlds.remain(NARROWED)
+    keep = remaining_worlds(worlds, NARROWED)
     found = now(opened("steerable", ADDRESS))
     assert found["worlds"] == keep.sum()
-    coded = date_quantiles(worlds.said(worlds.questions["reached"], {"goal": "2000"})[keep])[2]
+    coded = date_quantiles(values_of_worlds(worlds, worlds.questions["reached"], {"goal": "2000"})[keep])[2]
     assert found["median"] == pytest.approx(coded, abs=1e-9)
     exact = np.sort(steerable.answers["reached"].pooled_draws({"goal": "2000"})[0][keep])
     place = -(-len(exact) * 50 // 100) - 1
@@ -235,8 +236,8 @@ def test_narrowed_it_answers_as_python_does_to_one_world(opened, steerable):
 
 def test_worlds_that_count_differently_answer_as_python_does(opened, trees):
     worlds = EncodedDraws(trees["weighed"])
-    keep = worlds.remain({"x": [10, 60]})
-    said = worlds.said(worlds.questions["q"], {})[keep]
+    keep = remaining_worlds(worlds, {"x": [10, 60]})
+    said = values_of_worlds(worlds, worlds.questions["q"], {})[keep]
     counts = worlds.weights.values[keep]
     found = now(opened("weighed", "a.x=10-60"))
     assert found["worlds"] == keep.sum()
@@ -250,7 +251,7 @@ def test_what_comes_first_follows(opened, trees):
     page, (row,) = opened("raced"), first_answers(tree)
     wanted = [*row["first"].values(), row["together"], row["none"]]
     assert [each[2] for each in cells(page, "#races tbody")] == [percent(share) for share in wanted]
-    keep = EncodedDraws(tree).remain({"x": [0, 30]})
+    keep = remaining_worlds(EncodedDraws(tree), {"x": [0, 30]})
     dates = np.stack([tree.answers[name].pooled_draws({})[0][keep] for name in ("q", "r")])
     wanted = earliest(dates).mean(axis=1)
     page = opened("raced", "a.x=0-30")
@@ -273,7 +274,7 @@ def test_rankings_follow_as_the_same_condition_in_python(opened):
     gain = asked.run["projection"].to_dataset()["gain"].isel(time=0).values
     lowest, highest = np.sort(gain)[[-(-1024 * 30 // 100), -(-1024 * 60 // 100)]].tolist()
     left = asked.given(f"gain >= {lowest!r}").given(f"gain < {highest!r}")
-    keep = EncodedDraws(asked.run).remain({"gain": [30, 60]})
+    keep = remaining_worlds(EncodedDraws(asked.run), {"gain": [30, 60]})
     found = now(opened("orders", "a.gain=30-60"))
     assert found["worlds"] == keep.sum() == ((gain >= lowest) & (gain < highest)).sum()
     shares = left.shares.transpose("use", "machine").values

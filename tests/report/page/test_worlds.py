@@ -7,6 +7,7 @@ import forecast
 from forecast.projection.crossing import date_quantiles
 from forecast.report.page import draw_encoding as made
 from forecast.report.page.draw_encoding import EncodedDraws
+from toolkit import decoded_values, remaining_worlds, values_of_worlds
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +27,7 @@ def test_dates_come_back_to_half_a_day(worlds, steerable):
     exact = steerable.answers["reached"].worlds.transpose("pace", "goal", "draw").values
     coded = worlds.questions["reached"]
     assert coded.dims == ("pace", "goal")
-    back = coded.values()
+    back = decoded_values(coded)
     ended = np.isfinite(exact)
     assert 0 < ended.mean() < 1
     assert (np.isposinf(back) == np.isposinf(exact)).all()
@@ -35,7 +36,7 @@ def test_dates_come_back_to_half_a_day(worlds, steerable):
 
 def test_values_come_back_to_a_thousandth(worlds, steerable):
     exact = steerable.answers["size"].at[1].worlds.transpose("pace", "draw").values
-    back = worlds.values["size", 1].values()
+    back = decoded_values(worlds.values["size", 1])
     assert np.allclose(back, exact, rtol=1e-3)
 
 
@@ -47,12 +48,12 @@ def test_paths_come_back_to_a_step_of_their_range(worlds, steerable):
     step = (coded.high - coded.low)[:, -1, None] / 253
     inside = (exact > np.exp(coded.low[:, -1, None])) & (exact < np.exp(coded.high[:, -1, None]))
     assert inside.mean() > 0.99
-    assert (np.abs(np.log(coded.values()[:, -1]) - np.log(exact)) <= step)[inside].all()
+    assert (np.abs(np.log(decoded_values(coded)[:, -1]) - np.log(exact)) <= step)[inside].all()
 
 
 def test_what_remains_answers_as_the_projection_does(worlds, steerable):
     """The median of the codes lies between those of the exact dates with one world less and one more."""
-    keep = worlds.remain({"growth": [20, 55], "kind": [1]})
+    keep = remaining_worlds(worlds, {"growth": [20, 55], "kind": [1]})
     growth = steerable["projection"].to_dataset()["growth"].isel(time=0).values
     rank = growth.argsort().argsort()
     kind = steerable["projection"].to_dataset()["kind"].isel(time=0).values
@@ -60,20 +61,20 @@ def test_what_remains_answers_as_the_projection_does(worlds, steerable):
     assert (keep == same).all()
     assert 200 < keep.sum() < 800
     exact = np.sort(steerable.answers["reached"].pooled_draws({"goal": "20"})[0][same])
-    median = date_quantiles(worlds.said(worlds.questions["reached"], {"goal": "20"})[keep])[2]
+    median = date_quantiles(values_of_worlds(worlds, worlds.questions["reached"], {"goal": "20"})[keep])[2]
     place = -(-len(exact) * 50 // 100) - 1
     assert exact[place - 1] <= median <= exact[place + 1]
 
 
 def test_a_picked_rival_is_the_answer_of_every_world(worlds, steerable):
-    said = worlds.said(worlds.questions["reached"], {"goal": "20", "pace": "0.5"})
+    said = values_of_worlds(worlds, worlds.questions["reached"], {"goal": "20", "pace": "0.5"})
     exact = steerable.answers["reached"].worlds.sel(goal="20", pace="0.5").values
     assert np.allclose(said[np.isfinite(said)], exact[np.isfinite(exact)], atol=0.5 / 365)
 
 
 def test_a_narrower_range_keeps_fewer_worlds_and_all_keeps_all(worlds):
-    assert worlds.remain({"one": [0, 100]}).all()
-    wide, narrow = (worlds.remain({"one": each}) for each in ([10, 60], [20, 50]))
+    assert remaining_worlds(worlds, {"one": [0, 100]}).all()
+    wide, narrow = (remaining_worlds(worlds, {"one": each}) for each in ([10, 60], [20, 50]))
     assert not (narrow & ~wide).any()
     assert abs(wide.sum() - 1024) <= 1
     assert abs(narrow.sum() - 614.4) <= 1
