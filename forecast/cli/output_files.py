@@ -207,8 +207,6 @@ def check_outputs(plots: Sequence[str], sources: Mapping[str, str | None], **fil
     from forecast.base.files import safe_output
     from forecast.base.plot_style import check_format
 
-    for path in plots:
-        check_format(path)
     stated = [*((f"--{name}", path) for name, path in files.items()), *(("--plot", path) for path in plots)]
     targets = [(option, safe_output(path).absolute()) for option, path in stated if path is not None]
     for option, target in targets:
@@ -218,6 +216,8 @@ def check_outputs(plots: Sequence[str], sources: Mapping[str, str | None], **fil
                 same = [named, option]
         if len(same) > 1:
             raise UsageError(f"{printable(target.name)}: {' and '.join(same)} name the same file")
+    for path in plots:
+        check_format(path)
 
 
 def add_options(options: Sequence[Decorator], command: Callable[..., Any]) -> Callable[..., Any]:

@@ -153,7 +153,7 @@ def opening_sentence(run: Projection) -> str:
 
 def _without_worlds(run: Projection, words: Labels) -> str:
     """Say which definitions the sentence would be about, had the condition left them a world."""
-    if (opening := run.opening) is None:
+    if not isinstance(opening := run.opening, (DateAnswer, ValueAnswer)):
         return ""
     lost = [words(first) for name, value in opening.default.items() if (first := opening.values(name)[0]) != value]
     return f" (which leaves no world under {' and '.join(lost)})" if lost else ""
