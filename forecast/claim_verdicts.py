@@ -28,11 +28,6 @@ from forecast.errors import EmptyDataError, ForecastError, FormulaError, Unknown
 from forecast.evaluation import outcomes
 from forecast.projection.result import Projection
 
-__all__ = [
-    "CLAIM_VERDICTS", "FAILED", "claim_sentence", "evaluate", "evaluate_all", "interval", "judge", "required_value",
-    "verdict_counts_sentence",
-]  # fmt: skip
-
 FAILED, NOT_DERIVABLE = "failed", "not derivable"
 CLAIM_VERDICTS = (
     "agrees", "rounds", "compatible", "about", "disagrees", *ClaimSpec.DECLARED, *outcomes.FORECAST_VERDICTS, FAILED,

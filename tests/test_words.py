@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import forecast
+import toolkit
 from forecast.scenarios.scenario import _TOP_KEYS
 
 ROOT = Path(forecast.__file__).parent
@@ -43,14 +44,10 @@ def modules() -> Iterator[tuple[str, str]]:
 
 
 def public_names() -> Iterator[tuple[str, str]]:
-    """Walk what modules list as theirs, and what the classes of the front door show."""
+    """Walk the names of modules that have no underscore, and what the classes of the front door show."""
     for path in sorted(ROOT.rglob("*.py")):
-        text = path.read_text(encoding="utf-8")
-        for node in ast.parse(text).body if "__all__" in text else ():
-            if isinstance(node, ast.Assign) and any(getattr(t, "id", "") == "__all__" for t in node.targets):
-                for each in ast.walk(node.value):
-                    if isinstance(each, ast.Constant) and isinstance(each.value, str):
-                        yield each.value, str(path.relative_to(ROOT))
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        yield from ((name, str(path.relative_to(ROOT))) for name in toolkit.public_names(tree))
     for name in forecast.__all__:
         yield name, "forecast"
         thing = getattr(forecast, name)

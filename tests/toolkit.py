@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextvars
 import functools
 import json
@@ -28,6 +29,36 @@ from forecast.projection.paths import run_cache
 from forecast.projection.paths.run_cache import RunCache
 from forecast.report.page.draw_encoding import EncodedDraws, EncodedValues
 from forecast.tables import file_hash
+
+# --- names in source text ---------------------------------------------------------------------------------------------
+
+
+def listed_names(tree: ast.Module) -> list[str] | None:
+    """Return what a module writes out as its ``__all__``."""
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            return ast.literal_eval(node.value)
+    return None
+
+
+def public_names(tree: ast.Module) -> list[str]:
+    """Return what a module lists or, without a list, what it defines or imports as itself and has no underscore."""
+    listed = listed_names(tree)
+    return [n for n in _defined(tree.body) if not n.startswith("_")] if listed is None else listed
+
+
+def _defined(body: Iterable[ast.stmt]) -> Iterator[str]:
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            yield from (each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name))
+        elif isinstance(node, ast.ImportFrom):
+            yield from (each.name for each in node.names if each.name == each.asname)
+        elif isinstance(node, ast.If):
+            yield from _defined([*node.body, *node.orelse])
+
 
 # --- data from known laws ---------------------------------------------------------------------------------------------
 

@@ -48,8 +48,6 @@ if TYPE_CHECKING:
 
     from forecast.models import Model
 
-__all__ = ["Answer"]
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Answer:

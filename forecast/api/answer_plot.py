@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from forecast.api.answer import Answer
 
-__all__ = ["page", "plot_answer", "scenario_text"]
-
 #: More combinations of choices than this are not drawn: nobody could tell them apart.
 MAX_PLOTTED_LINES = 7
 PAGE_WIDTH = 100

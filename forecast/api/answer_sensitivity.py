@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from forecast.base.lazy import xr
 from forecast.errors import UsageError
+from forecast.projection.crossing import answer_ranks
 from forecast.projection.result import DateAnswer
-from forecast.sensitivity.first_order import MIN_DRIVER_SHARE, answer_ranks, variance_shares
+from forecast.sensitivity.first_order import MIN_DRIVER_SHARE, variance_shares
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from forecast.api.answer import Answer
 
 Array = NDArray[np.float64]
-
-__all__ = ["sensitivity"]
 
 #: So many worlds tell how far a constant moves an answer.
 CONSTANT_DRAWS = 500

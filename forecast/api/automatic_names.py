@@ -8,8 +8,6 @@ from collections.abc import Iterable
 
 from forecast.formula import tree
 
-__all__ = ["MAX_NAME_LENGTH", "MAX_READABLE_LENGTH", "infix", "number_as_word", "operation_name", "plain_word", "short"]
-
 #: The longest name that the grammar of formulas takes, and the longest that is still read.
 MAX_NAME_LENGTH, MAX_READABLE_LENGTH = 64, 40
 

@@ -12,8 +12,6 @@ from forecast.api.scenario import Scenario
 from forecast.errors import UsageError
 from forecast.models import Model
 
-__all__ = ["ask"]
-
 #: Kinds of questions, and the keys that each may have, as in TOML.
 _QUESTION_KEYS: Mapping[str, tuple[str, ...]] = {
     "when": ("dates", "title", "resolves"),

@@ -14,8 +14,6 @@ from forecast.scenarios import used_scenarios
 from forecast.scenarios.question_text import question_title
 from forecast.scenarios.settings.replacements import with_records
 
-__all__ = ["collect_quantities", "named_formulas", "records", "scenario_of"]
-
 #: The name of the question that objects ask.
 DEFAULT_QUESTION = "reached"
 

@@ -26,12 +26,6 @@ from forecast.contract.specs import (
 from forecast.errors import DataError, ForecastError, UsageError, nearest, printable
 from forecast.scenarios.registered import read_scenario
 
-__all__ = [
-    "MAX_PROPOSALS", "QUANTITY_COLUMNS", "QUANTITY_VALUES", "SEARCHED_KINDS", "describe_quantity", "find",
-    "find_records", "propose_questions", "quantities", "record_details", "record_origin", "record_rows",
-    "shortest_name",
-]  # fmt: skip
-
 #: The kinds that are searched, in the order in which equals are listed.
 SEARCHED_KINDS = ("quantity", "scenario", "model", "law", "table")
 #: A word counts so much in a name, in a title and elsewhere; half of it where it is only a part of a word there.

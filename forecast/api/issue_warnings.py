@@ -14,8 +14,6 @@ from forecast.errors import ForecastWarning
 from forecast.projection import engine
 from forecast.projection.result import Projection
 
-__all__ = ["issue", "project"]
-
 P = ParamSpec("P")
 
 

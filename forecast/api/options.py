@@ -8,11 +8,6 @@ from typing import Any, TypedDict
 from forecast.errors import UnknownNameError
 from forecast.projection.source_tables import OwnRows
 
-__all__ = [
-    "GRID_KEYS", "RUN_KEYS", "SCENARIO_KEYS", "SERIES_KEYS", "AskOptions", "ConstraintKeys", "DistributionKeys",
-    "GridOptions", "RunOptions", "ScenarioAskOptions", "check_keywords",
-]  # fmt: skip
-
 
 class RunOptions(TypedDict, total=False):
     """The options of a run beside its scenario; see `forecast.project`."""

@@ -16,8 +16,6 @@ from forecast.evaluation import ledger as lines, ledger_scores, outcomes
 from forecast.evaluation.table_outcomes import table_outcomes
 from forecast.report.words.number_text import amount
 
-__all__ = ["ClaimList", "claim_records", "claims", "evaluated_claims", "resolve"]
-
 
 class ClaimList(RecordList):
     """Claims with their verdicts; `by_kind` has how dated forecasts of each kind have done, if they were asked for."""

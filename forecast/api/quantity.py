@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from forecast.fit.fit import Fit
     from forecast.models import FittedModel, Model
 
-__all__ = ["Quantity", "QuantityCondition", "as_quantity", "quantity"]
-
 #: Records with one of these keys draw by the name of their quantity.
 _DRAW_KEYS = ("draw", "draws", "fitted", "data")
 _KIND_KEYS = (

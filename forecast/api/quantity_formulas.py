@@ -38,8 +38,6 @@ from forecast.formula.tree import MIRRORED_OPERATORS
 if TYPE_CHECKING:
     from forecast.api.quantity import Quantity, QuantityCondition
 
-__all__ = ["QuantityFormula", "call", "condition", "make_comparison", "of_numpy", "operation"]
-
 #: A formula of more parts than this is a quantity of its own: formulas stay ones that can be read.
 MAX_FORMULA_PARTS = 60
 

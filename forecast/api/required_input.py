@@ -15,8 +15,6 @@ from forecast.errors import UsageError
 if TYPE_CHECKING:
     from forecast.api.answer import Answer
 
-__all__ = ["required_value"]
-
 #: The assumption is looked for within this factor of where it is drawn, and found to this precision.
 MAX_SEARCH_FACTOR, SEARCH_RTOL = 1e12, 1e-5
 #: Worlds that are near one another in an assumption, and years after the date that are drawn too.

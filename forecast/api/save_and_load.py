@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from forecast.fit.fit import Fit
     from forecast.fit.fits import Fits
 
-__all__ = ["load", "save"]
-
 
 def save(result: Fit | Fits | Answer | Projection | Comparison | xr.DataTree, path: str | os.PathLike[str]) -> Path:
     """Save a fit, fits, an answer, a projection or a comparison as netCDF, whole or not at all; `load` reads it.

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from forecast.api.options import ScenarioAskOptions
     from forecast.projection.result import Projection
 
-__all__ = ["Scenario", "plain_value", "run_scenario", "scenario"]
-
 #: The keys of a scenario's top that may be stated anew.
 _CHANGEABLE_KEYS = (
     "title", "until", "start", "step", "show", "choices", "correlations", "update", "changes", "questions",

@@ -20,11 +20,6 @@ from forecast.scenarios.settings.setting_targets import model_names, with_depend
 if TYPE_CHECKING:
     from forecast.api.scenario import Scenario
 
-__all__ = [
-    "at_home", "estimate", "model", "name_in_front", "name_within", "quantity_of", "quantity_of_text", "shares_worlds",
-    "source_scenarios", "trend",
-]  # fmt: skip
-
 
 def name_in_front(scenario: Scenario) -> str:
     """Return the name under which a scenario is used by those that nobody wrote.

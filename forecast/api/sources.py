@@ -16,8 +16,6 @@ from forecast.api.quantity_formulas import finite
 from forecast.errors import UsageError
 from forecast.scenarios.settings.setting_values import parse_measured
 
-__all__ = ["draws", "function", "path", "uncertain", "value"]
-
 
 def uncertain(
     frozen: object = None, /, *, unit: str = "", name: str = "", **distribution: Unpack[DistributionKeys]

@@ -12,8 +12,6 @@ from forecast.evaluation.table_changes import AnswerLabel, Refresh
 from forecast.projection.result import Projection
 from forecast.report import result_data
 
-__all__ = ["refresh"]
-
 
 def refresh(
     *names: str,

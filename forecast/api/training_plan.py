@@ -25,8 +25,6 @@ from forecast.report.words.number_text import amount, amount_range, format_numbe
 from forecast.scenarios.kinds.law_ref import LawRef
 from forecast.scenarios.settings.setting_values import parse_measured, parse_set_number
 
-__all__ = ["Plan", "PlannedRun", "plan"]
-
 Array = NDArray[np.float64]
 
 #: The options and their units in a plan; the first five say how much is trained, the others how fast.

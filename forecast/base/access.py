@@ -17,8 +17,6 @@ from pathlib import Path
 
 from forecast.errors import ScenarioError, UsageError, printable
 
-__all__ = ["Access", "allow", "check_named", "current", "inside", "may_name", "outside", "use", "within"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Access:

@@ -21,24 +21,6 @@ from typing import TypeAlias
 from forecast.base.number_checks import is_integer, is_real
 from forecast.errors import BudgetError, ForecastError, UsageError, printable
 
-__all__ = [
-    "MEMORY_VARIABLE",
-    "SECONDS_VARIABLE",
-    "Limits",
-    "check_memory",
-    "check_time",
-    "current",
-    "format_bytes",
-    "give_back",
-    "inherit",
-    "memory",
-    "of_command_line",
-    "of_request",
-    "resident_bytes",
-    "resource_limits",
-    "work",
-]
-
 #: Where the system tells how much memory the process holds, in pages.
 _STATM = Path("/proc/self/statm")
 

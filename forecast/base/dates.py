@@ -16,11 +16,6 @@ if TYPE_CHECKING:
 
     from forecast.base.arrays import Array
 
-__all__ = [
-    "check_has_come", "day_or_month", "decimal_year", "from_decimal_year", "iso_date", "iso_date_or_none", "parse_year",
-    "today", "year_of",
-]  # fmt: skip
-
 #: Beyond this many years a double no longer tells days apart.
 MAX_YEARS = 1e8
 

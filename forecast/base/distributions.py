@@ -31,8 +31,6 @@ from forecast.errors import ScenarioError, UnknownNameError, printable
 if TYPE_CHECKING:
     from forecast.base.arrays import Array
 
-__all__ = ["FAMILIES", "MAX_MAGNITUDE", "Distribution", "distribution", "numbers_in", "scale_record"]
-
 #: Beyond this, differences and tails leave what a float can hold.
 MAX_MAGNITUDE = 1e300
 #: A narrower interval says next to nothing about the rest.

@@ -26,19 +26,6 @@ try:
 except ImportError:  # Windows
     fcntl = None
 
-__all__ = [
-    "check_regular",
-    "file_hash",
-    "open_regular",
-    "os_reason",
-    "read_bytes",
-    "replace_atomically",
-    "safe_output",
-    "sweep",
-    "temporary_file",
-    "write_atomic",
-]
-
 #: The longest file name that common file systems take.
 NAME_MAX = 255
 #: The names of temporary files, and of nothing else.

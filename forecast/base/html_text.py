@@ -14,8 +14,6 @@ from forecast.errors import printable
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["MAX_BYTES", "HtmlText", "inline_image", "page", "to_html"]
-
 #: Most bytes of a page: a notebook keeps every output.
 MAX_BYTES = 30_000
 #: Most characters of an object's text.

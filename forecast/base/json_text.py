@@ -10,8 +10,6 @@ from typing import Any
 
 from forecast.errors import DataError, ForecastError, ResultError, printable
 
-__all__ = ["nan_if_none", "none_if_not_finite", "strict_json", "to_json"]
-
 
 def strict_json(text: str | bytes, *, where: str, error: type[ForecastError] = DataError) -> Any:
     """Read JSON text, refusing what RFC 8259 does not have or leaves open.

@@ -11,13 +11,13 @@ import sys
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 if TYPE_CHECKING:
-    import xarray as xr
+    import xarray
+
+    xr = xarray  # no import of that name, which mypy would not let others use
 else:
     import lazy_loader
 
     xr = lazy_loader.load("xarray")
-
-__all__ = ["is_masked_array", "is_masked_value", "xr"]
 
 
 def is_masked_array(values: Any) -> TypeGuard[Any]:

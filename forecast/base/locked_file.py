@@ -17,8 +17,6 @@ from forecast.base import budgets
 from forecast.base.files import os_reason, read_bytes, replace_atomically, safe_output
 from forecast.errors import ForecastError, ResultError, printable
 
-__all__ = ["exclusive_lock", "update"]
-
 #: So long a writer waits for another one, and how often it asks.
 MAX_WAIT_SECONDS, POLL_SECONDS = 60.0, 0.01
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from forecast.base.arrays import AnyArray, Array
 
-__all__ = ["content_hash", "load", "quantiles", "safe_output", "save", "to_json", "write_atomic"]
-
 HASH_ATTRIBUTE = "content_hash"
 TIME_UNITS = "seconds since 1970-01-01"
 #: The number that NaT is in memory; it cannot be a date.

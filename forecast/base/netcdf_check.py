@@ -16,8 +16,6 @@ from typing import Any
 from forecast.base.budgets import check_memory, format_bytes, memory
 from forecast.errors import ResultError, printable
 
-__all__ = ["NETCDF_ATTRIBUTES", "check_structure", "is_bare"]
-
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 MAX_OBJECTS = 10_000
 MAX_GROUP_DEPTH = 32

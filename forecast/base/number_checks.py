@@ -5,8 +5,6 @@ from __future__ import annotations
 import numbers
 from typing import TypeGuard
 
-__all__ = ["is_integer", "is_real"]
-
 
 def is_real(value: object) -> TypeGuard[float]:
     """Return True for a real number of Python or numpy, which a truth value is not.

@@ -6,8 +6,6 @@ import abc
 from collections.abc import Mapping
 from typing import Any, Generic, Self, TypeVar
 
-__all__ = ["Operators"]
-
 Condition = TypeVar("Condition")
 
 

@@ -23,35 +23,6 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-__all__ = [
-    "BLACK",
-    "COLOURS",
-    "FIGURE_SUFFIXES",
-    "GREY",
-    "LINE_STYLES",
-    "MARKERS",
-    "WIDTH_INCHES",
-    "add_heading",
-    "check_format",
-    "few_ticks",
-    "finish_layout",
-    "format_log_tick",
-    "format_tick",
-    "laid_out",
-    "legend",
-    "legend_below",
-    "logarithmic",
-    "new_axes",
-    "save_figure",
-    "set_log_ticks",
-    "set_year_ticks",
-    "sheet",
-    "style",
-    "text_width",
-    "thin",
-    "wrap_text",
-]  # fmt: skip
-
 FIGURE_SUFFIXES = (".svg", ".png", ".pdf")
 #: Inches: one column of a journal's page, 89 mm, and the page, 183 mm.
 WIDTH_INCHES = {"column": 89 / 25.4, "page": 183 / 25.4}

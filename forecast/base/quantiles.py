@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["DEFAULT_LEVEL", "QUANTILES", "QUANTILE_NAMES", "Z95"]
-
 #: The ends and the middle of the 90 % interval, and those of the half between them.
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 #: Their names, in the same order.

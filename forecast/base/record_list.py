@@ -11,8 +11,6 @@ from forecast.errors import printable
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["RecordList"]
-
 _MAX_CELL = 60
 
 

@@ -12,8 +12,6 @@ import numpy as np
 
 from forecast.base.arrays import Array
 
-__all__ = ["chandrupatla", "find_roots"]
-
 
 def chandrupatla(a: tuple[Array, Array], b: tuple[Array, Array], c: tuple[Array, Array]) -> Array:
     """Return how far to go from `a` to `b` next: by the inverse parabola where it can be trusted, else half the way.

@@ -19,30 +19,6 @@ from forecast.errors import ForecastError, ResultError, did_you_mean, printable,
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = [
-    "ANYTHING",
-    "COUNT",
-    "DAY",
-    "FLAG",
-    "NAME",
-    "NUMBER",
-    "SHARE",
-    "TEXT",
-    "WHOLE",
-    "ArraySchema",
-    "Form",
-    "ListSchema",
-    "MappingSchema",
-    "ObjectSchema",
-    "OptionalSchema",
-    "RefinedSchema",
-    "ValueSchema",
-    "check_record",
-    "check_tables",
-    "find_problems",
-    "one_of",
-]
-
 MAX_TEXT_LENGTH = 20_000
 MAX_COUNT = 1 << 62
 

@@ -30,16 +30,6 @@ from numpy.typing import NDArray
 
 from forecast.base.arrays import Array
 
-__all__ = [
-    "DRAWS_PER_BLOCK",
-    "FIRST_BLOCK_PIECES",
-    "MAX_DIMENSIONS",
-    "REPLICATES",
-    "direction_numbers",
-    "key",
-    "uniform_block",
-]
-
 #: Worlds in a block.
 DRAWS_PER_BLOCK = 1024
 #: The worlds of the pieces in which a run draws its first block, so that few draws cost little.

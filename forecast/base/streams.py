@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from forecast.base.arrays import Array
 from forecast.base.number_checks import is_integer
-from forecast.base.sobol import DRAWS_PER_BLOCK, FIRST_BLOCK_PIECES, key, uniform_block
+from forecast.base.sobol import DRAWS_PER_BLOCK as DRAWS_PER_BLOCK, FIRST_BLOCK_PIECES, key, uniform_block
 from forecast.errors import UsageError, printable
 
 if TYPE_CHECKING:
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
-
-__all__ = ["DRAWS_PER_BLOCK", "Streams", "check_seed", "choice", "student_t"]
 
 _LARGEST_SEED = 2**64
 

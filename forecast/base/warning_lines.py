@@ -9,8 +9,6 @@ from collections.abc import Sequence
 
 from forecast.errors import ForecastWarning
 
-__all__ = ["MAX_WARNING_LINES", "warning_lines", "with_warnings"]
-
 #: So many lines stand below an answer.
 MAX_WARNING_LINES = 3
 

@@ -18,8 +18,6 @@ from forecast.errors import ForecastError
 if TYPE_CHECKING:
     import click
 
-__all__ = ["complete_names", "complete_settings"]
-
 Completer: TypeAlias = "Callable[[click.Context, click.Parameter, str], list[CompletionItem]]"
 
 #: Longer chains of scenarios that extend each other are not looked into at a TAB.

@@ -16,24 +16,6 @@ import click
 from forecast.cli import render
 from forecast.errors import UsageError, printable
 
-__all__ = [
-    "RESULT_SUFFIXES",
-    "TABLE_SUFFIXES",
-    "add_options",
-    "check_outputs",
-    "columns_of",
-    "csv_option",
-    "emit_files",
-    "figure_keywords",
-    "figure_option",
-    "out_option",
-    "plot_option",
-    "plot_width",
-    "reject_options",
-    "report_option",
-    "stated_options",
-]  # fmt: skip
-
 #: Where a command's context keeps what an option says of figures.
 _FIGURE_KEY = "forecast.figure.{}"
 #: The panels of an answer's figure: those of `forecast.report.figures`, which is loaded where one is drawn.

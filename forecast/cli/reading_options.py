@@ -15,11 +15,6 @@ from forecast.cli.output_files import Decorator, add_options
 from forecast.contract.fields import SCALES
 from forecast.formula.numbers import parse_number
 
-__all__ = [
-    "MAX_REQUEST_DRAWS", "Level", "access_options", "level_option", "parse_date_option", "reading_options",
-    "reduce_option", "request_options", "scale_options",
-]  # fmt: skip
-
 #: The options of `forecast.read`.
 _READING_OPTIONS = (
     click.option("--decimal", type=click.Choice(["comma", "point"]), help="What separates decimals in the file."),

@@ -31,28 +31,6 @@ from forecast.errors import ForecastError, join_lines, printable
 if TYPE_CHECKING:
     from forecast.report.brief import Brief
 
-__all__ = [
-    "column_widths",
-    "emit",
-    "error",
-    "first_drawable",
-    "json_envelope",
-    "note",
-    "progress_bar",
-    "prose",
-    "provenance",
-    "screen",
-    "split",
-    "verbatim",
-    "warn",
-    "width",
-    "width_of",
-    "write",
-    "write_details",
-    "write_headline",
-    "write_table",
-]
-
 # --- Layout -----------------------------------------------------------------------------------------------------------
 # How the cells of a table share the columns of a terminal: whole words, in as many lines as they take.
 

@@ -27,8 +27,6 @@ from forecast.cli.output_files import (
 from forecast.cli.reading_options import level_option
 from forecast.errors import ResultError, UsageError, printable
 
-__all__ = ["show"]
-
 
 @click.command()
 @click.argument("file", metavar="FILE.nc", type=click.Path(path_type=str))

@@ -45,8 +45,6 @@ from forecast.scenarios.scenario import Scenario
 
 Array = NDArray[np.float64]
 
-__all__ = ["RULES", "Breach", "find_breaches", "lever_breaches"]
-
 RULES = ("pooled", "observed", "already", "nested", "falls", "levers")
 #: Standard errors of a share of the worlds by which a pool may lie outside its rows.
 MAX_STANDARD_ERRORS = 4.0

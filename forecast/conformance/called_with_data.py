@@ -16,8 +16,6 @@ from forecast.conformance.law_checks import refuse, reject_writes
 from forecast.contract.registry import Record, import_target
 from forecast.errors import PluginError, one_line, printable
 
-__all__ = ["load_code", "reader_reads", "score_scores"]
-
 GRAMMAR = "f(forecast, observed, *, reduce_dims=None, preserve_dims=None, weights=None)"
 #: What a reader is given where its record names no file.
 TINY_CSV = "date,value\n2020-01-01,1\n2021-01-01,2\n"

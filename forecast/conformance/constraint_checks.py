@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-
-__all__ = ["check_constraints", "goes_on", "of_run", "weighted_trends"]
-
 #: Rounding of values that come from logarithms.
 CONSTRAINT_RTOL = 1e-9
 

@@ -26,8 +26,6 @@ from forecast.report.words.number_text import amount
 from forecast.scenarios.question_text import is_name, quantity_name, read_question
 from forecast.scenarios.scenario import Scenario
 
-__all__ = ["DOOR_RULES", "door_breaches"]
-
 DOOR_RULES = ("doors", "bounds", "record")
 #: Dates at which doors are held to one another, where the forecast reaches them.
 DATES = (2030, 2040)

@@ -33,8 +33,6 @@ from forecast.contract.registry import Plugin, Record, get_registry
 from forecast.contract.specs import FunctionSpec, Input
 from forecast.errors import ForecastError, PluginContractError, printable
 
-__all__ = ["Check", "Outcome", "plugin_checks", "run_checks"]
-
 #: Libraries that a plugin must not import before it computes a number.
 HEAVY_LIBRARIES = ("matplotlib", "numpy", "pandas", "pint", "scipy", "statsmodels", "sympy", "xarray")
 #: CPU seconds for importing a plugin and calling its hooks.

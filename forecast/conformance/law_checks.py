@@ -19,9 +19,6 @@ from forecast.fit.protocols import check_rule
 
 Array = NDArray[np.float64]
 
-
-__all__ = ["LAW_CHECKS", "check_array", "refuse", "reject_writes"]
-
 N_CHECK_POINTS = 200
 #: So many of them are the data a law is recovered from, the relative noise on these, and how close it must come. Fewer
 #: tell less, so that what is found from these would be found from all.

@@ -39,9 +39,6 @@ from forecast.tables.schema import descriptor
 
 Array = NDArray[np.float64]
 
-
-__all__ = ["CHECKS", "FUNCTION_CHECKS"]
-
 #: Years in which models are sampled: after their last observations, before which some have no path of their own.
 SAMPLE_YEARS = 2028.0, 2040.0
 #: Draws at yearly and at quarterly steps are the same where they differ by no more; else two samples of one

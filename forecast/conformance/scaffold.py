@@ -12,8 +12,6 @@ from pathlib import Path
 from forecast.contract.registry import get_registry
 from forecast.errors import ForecastError, UsageError, printable
 
-__all__ = ["create"]
-
 TEMPLATES = Path(__file__).parent / "templates" / "plugin"
 
 #: A name of a plugin, a Python distribution and (with underscores) a module, all at once.

@@ -17,9 +17,6 @@ from forecast.models import FittedShape, Shape, shape
 
 Array = NDArray[np.float64]
 
-
-__all__ = ["BAND_QUANTILES", "N_LAST", "SHAPE_CHECKS", "fewest"]
-
 #: Points of the series that a shape is tried on; the longer one only where the shape refuses the shorter.
 SERIES_LENGTHS = (20, 60)
 #: Number of the last observations that the prediction interval is compared with.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["Catalogue"]
-
 
 class Catalogue(list[str]):
     """Full names, which show with their titles.

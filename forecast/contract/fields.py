@@ -12,30 +12,6 @@ from forecast.base.number_checks import is_real
 from forecast.base.saved_records import DAY
 from forecast.errors import PluginContractError, printable
 
-__all__ = [
-    "KEEPS",
-    "SCALES",
-    "Checked",
-    "FrozenMapping",
-    "checked_field",
-    "date",
-    "empty",
-    "flag_field",
-    "is_number",
-    "is_text",
-    "mapping_field",
-    "mapping_of",
-    "maybe_text",
-    "numbers",
-    "optional_field",
-    "pair",
-    "record_tuple_field",
-    "reference_fields",
-    "text_field",
-    "text_tuple_field",
-    "tuple_of",
-]
-
 #: What a quantity can promise: never to fall, to lie above 0.
 KEEPS = ("frontier", "positive")
 #: On which a quantity is straight: a logarithm, a logit (of 0 to 1, of 0 to 100), as it is, in arcsinh.

@@ -20,8 +20,6 @@ from forecast.contract.fields import (
     text_field,
 )
 
-__all__ = ["Input", "below"]
-
 
 def below(stated: Mapping[str, object], lower: float | None) -> float | None:
     """Return a number of a distribution's record that lies below the least it may be; None where none does."""

@@ -16,8 +16,6 @@ from typing import Any
 
 from forecast.errors import PluginContractError, UsageError, printable
 
-__all__ = ["LOCAL", "LocalPlugin", "ModulePlugin", "entry_point", "is_path", "local_plugin", "module_plugin"]
-
 #: Stands where an installed plugin has its distribution.
 LOCAL = "local"
 #: Held while a file is imported; by the same thread again where one file loads another.

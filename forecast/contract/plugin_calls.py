@@ -13,8 +13,6 @@ from typing import Any, TypeVar
 
 from forecast.errors import ForecastError, PluginError, one_line
 
-__all__ = ["FAILURES", "call_guarded", "stdout_is_data"]
-
 T = TypeVar("T")
 
 #: What code of a plugin may raise by mistake. A KeyboardInterrupt is the user's.

@@ -27,8 +27,6 @@ from forecast.contract.fields import (
 )
 from forecast.errors import printable
 
-__all__ = ["DatedForecast", "ProtocolSpec", "PublishedFit"]
-
 #: What a variance may lack of 0, or a covariance of its mirror image, by the rounding of a printed table.
 COVARIANCE_RTOL = 1e-9
 

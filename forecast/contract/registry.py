@@ -40,8 +40,6 @@ from forecast.errors import (
     printable,
 )
 
-__all__ = ["HOOKS", "Plugin", "Record", "Registry", "get_registry", "import_target", "register", "unregister"]
-
 T = TypeVar("T")
 
 ENTRY_POINT_GROUP = "forecast.plugins"

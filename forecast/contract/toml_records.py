@@ -23,8 +23,6 @@ from forecast.contract.specs import (
 )
 from forecast.errors import PluginContractError, UnknownNameError, printable
 
-__all__ = ["records_from"]
-
 #: The records that can be said without naming code or another file.
 TOML_RECORD_KINDS: tuple[type[Spec], ...] = (
     LawSpec, ClaimSpec, EstimateSpec, TrendSpec, RelationSpec, MixtureSpec, QuantitySpec, UnitSpec

@@ -12,16 +12,6 @@ from typing import Any
 from forecast.contract.registry import Record, get_registry
 from forecast.errors import ForecastError, PluginError, UsageError, printable
 
-__all__ = [
-    "coverage_by_shape",
-    "crossings_by_shape",
-    "of_crossings",
-    "of_law",
-    "of_shape",
-    "record_sentence",
-    "record_weights",
-]
-
 #: Series of a record whose word counts as much as that of no record, which is that shapes are alike.
 _PRIOR_SERIES = 10.0
 _OVERALL_KEY = ("all", "all")

@@ -18,16 +18,6 @@ from forecast.base.lazy import xr
 
 Array = NDArray[np.float64]
 
-__all__ = [
-    "LEVEL_FACTORS",
-    "MOST_YEARS",
-    "PROBABILITY_BINS",
-    "reached_by",
-    "reliability_rows",
-    "statement_text",
-    "tally_crossings",
-]
-
 #: How far beyond the best so far the levels lie; 1: any new record.
 LEVEL_FACTORS = (1.0, 1.1, 1.5, 2.0, 4.0, 10.0)
 #: Stated probabilities that are counted together, by their ends.

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from forecast.fit.pool.curve_constants import FARTHEST_DECADES
 
-__all__ = ["RECORD", "CurveTrackRecord", "record_text"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class CurveTrackRecord:

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from forecast.models import FittedModel
 
-__all__ = ["Extrapolation", "dated_quantiles", "extrapolate", "forecast_quantiles", "shape_for_dates"]
-
 Array: TypeAlias = NDArray[np.float64]
 
 #: Blocks of worlds behind an answer along dates, 2,048 as of a run, and years ahead in which a level is to be reached.

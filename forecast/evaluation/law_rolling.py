@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from forecast.fit.fit import Fit
     from forecast.laws import Law
 
-__all__ = ["DEFAULT_LAWS", "POOL_NAME", "backtest_laws", "compare_with_pool"]
-
 Array = NDArray[np.float64]
 
 #: What a curve is tried with where no law is named: the laws that learning curves are extrapolated with.

@@ -43,21 +43,6 @@ from forecast.base.saved_records import (
 from forecast.contract.fields import date
 from forecast.errors import DataError, UnknownNameError, UsageError, printable
 
-__all__ = [
-    "NEVER_OUTCOME",
-    "append",
-    "canonical",
-    "extend",
-    "find_forecast",
-    "parse_date",
-    "parse_published_hashes",
-    "past",
-    "read_ledger",
-    "seal",
-    "today",
-    "verify_chain",
-]  # fmt: skip
-
 #: A larger ledger is refused unread.
 MAX_LEDGER_BYTES = 1 << 26
 #: The outcome of what did not happen.

@@ -24,8 +24,6 @@ from forecast.projection.likelihood_weights import value_quantiles
 from forecast.projection.result import DateAnswer, ProjectedAnswer, Projection, ValueAnswer
 from forecast.scenarios.kinds.chosen import with_placeholders
 
-__all__ = ["N_QUANTILE_POINTS", "forecast_entries", "record"]
-
 #: Quantiles that stand for the whole distribution, in the middle of as many equal shares.
 N_QUANTILE_POINTS = 100
 _POINT_SHARES = [(i + 0.5) / N_QUANTILE_POINTS for i in range(N_QUANTILE_POINTS)]

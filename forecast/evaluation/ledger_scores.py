@@ -31,18 +31,6 @@ from forecast.evaluation.ledger import (
 )
 from forecast.evaluation.scores import mean_or_none
 
-__all__ = [
-    "amount_text",
-    "coverage_interval",
-    "due",
-    "forecast_rows",
-    "mean_scores",
-    "resolve_forecast",
-    "score_forecast",
-    "threshold_text",
-    "title",
-]
-
 
 def resolve_forecast(
     path: str | Path,

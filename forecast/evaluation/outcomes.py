@@ -27,8 +27,6 @@ from forecast.contract.published import DatedForecast
 from forecast.evaluation.ledger_scores import coverage_interval
 from forecast.evaluation.scores import brier
 
-__all__ = ["FORECAST_VERDICTS", "hit_rate_sentence", "inside_interval", "judge", "summary_by_kind", "verdict_text"]
-
 DECIDED_VERDICTS = ("hit", "early", "late", "missed", "underestimated", "overestimated")
 FORECAST_VERDICTS = (*DECIDED_VERDICTS, "pending", "provisional", "unverified")
 

@@ -30,12 +30,6 @@ if TYPE_CHECKING:
     from forecast.base.streams import Streams
     from forecast.models import Model
 
-__all__ = [
-    "DEFAULT_SCORES", "REFERENCE_SHAPES", "Drift", "Origin", "backtest", "benchmark_models", "choose_origins",
-    "choose_targets", "fit_failures", "frozen", "of_column", "of_name", "score_origins", "score_rows",
-    "series_of", "tally",
-]  # fmt: skip
-
 # --- Origins and what must be beaten ----------------------------------------------------------------------------------
 # The origins of a backtest, the targets of each, and the two benchmarks that any forecast must beat.
 

@@ -22,8 +22,6 @@ from forecast.evaluation.shared_questions import table_rows
 if TYPE_CHECKING:
     from forecast.contract.registry import Registry
 
-__all__ = ["PUBLIC_QUESTIONS_TABLE", "Statement", "of_ledger", "public", "scorecard", "shipped_ledgers"]
-
 PUBLIC_QUESTIONS_TABLE = "public-questions"
 #: Public probabilities have three digits: for the logarithm they are no nearer to 0 and 1 than half of the last.
 _MIN_PROBABILITY = 0.0005

@@ -24,15 +24,6 @@ if TYPE_CHECKING:
     from forecast.contract.registry import Registry
     from forecast.projection.result import Projection
 
-__all__ = [
-    "SHARED_QUESTIONS_TABLE",
-    "SharedQuestion",
-    "compare_scenarios",
-    "scenarios_sharing",
-    "shared_questions",
-    "table_rows",
-]
-
 SHARED_QUESTIONS_TABLE = "shared-questions"
 _QUANTILE_PERCENTS = {"p05": 5, "p50": 50, "p95": 95}
 

@@ -25,9 +25,6 @@ from forecast.tables.remote.trust_on_first_use import Copy
 from forecast.tables.schema import descriptor
 from forecast.tables.schema.descriptor import Package, Resource
 
-__all__ = ["AnswerChange", "AnswerLabel", "Refresh", "ScenarioChange", "TableChange", "TableRequest",
-           "refresh", "table_requests"]  # fmt: skip
-
 
 @dataclass(frozen=True, kw_only=True)
 class TableRequest:

@@ -20,8 +20,6 @@ from forecast.projection.engine import project
 from forecast.projection.result import Projection
 from forecast.projection.result.observed_values import observed_points, threshold
 
-__all__ = ["TableOutcome", "table_outcomes"]
-
 #: Worlds enough to tell a number that is the same in all of them.
 _N_DRAWS = 64
 

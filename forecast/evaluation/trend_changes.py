@@ -10,8 +10,6 @@ from forecast.base.json_text import none_if_not_finite
 from forecast.errors import ForecastError, UnknownNameError
 from forecast.tables.diff import Version
 
-__all__ = ["FigureChange", "TrendChange", "TrendOptions", "compare_figures", "compare_trends"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class TrendOptions:

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from forecast.fit.solutions import Solutions
     from forecast.fit.solve.parallel import Progress, Workers
 
-__all__ = ["AnyFit"]
-
 
 class AnyFit(Plans):
     """The part that `forecast.Fit` and `forecast.Fits` share: of a fit by itself a number is 0-d, of many along `by`.

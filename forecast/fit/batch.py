@@ -23,9 +23,6 @@ from forecast.fit.problem.setting import Setting
 from forecast.fit.solutions import Solutions
 from forecast.fit.solve.parallel import share
 
-__all__ = ["fit_over"]
-
-
 #: Points of the curves in a chunk.
 CHUNK_POINTS = 200_000
 

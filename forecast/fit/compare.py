@@ -39,10 +39,6 @@ if TYPE_CHECKING:
     from forecast.laws import Law
     from forecast.tables.columns import Columns
 
-__all__ = [
-    "CRITERIA", "ORIGIN_SHARES", "Comparison", "best_laws", "compare", "comparison_of", "criteria", "is_comparison",
-]  # fmt: skip
-
 
 CRITERIA = ("aic", "aicc", "bic")
 #: The shares of the points, smallest first, from which the others are forecast.

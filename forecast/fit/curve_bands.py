@@ -19,8 +19,6 @@ from forecast.fit.pool.curve_forecast import MIN_CURVE_POINTS, ceiling_of, forec
 if TYPE_CHECKING:
     from forecast.fit.solutions import Solutions
 
-__all__ = ["WARN_BAND_FACTOR", "Curve", "beyond"]
-
 
 #: A band of 90 % whose ends are further apart than this factor is warned of. Of what was tried on real curves this
 #: alone told large errors from small ones (``tests/evaluation/test_curve_record.py``).

@@ -27,8 +27,6 @@ from forecast.fit.solve.multistart import count_agreeing, is_optimum, is_too_few
 if TYPE_CHECKING:
     from forecast.fit.solve.newton import NewtonResult
 
-__all__ = ["fit_curves", "fit_one"]
-
 
 def fit_one(
     setting: Setting, observations: Observations, problem: Problem, start: Array | None, seed: int

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from forecast.fit.solutions import Solutions
     from forecast.laws import Law
 
-__all__ = ["Fit"]
-
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Fit(AnyFit):

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from forecast.contract.specs import PublishedFit
     from forecast.laws import Law
 
-__all__ = ["fit_law", "law_label", "published_fit"]
-
 
 def fit_law(law: Law, data: Any, request: FitRequest) -> Any:
     """Fit a law to data; the function behind `forecast.Law.fit`.

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from forecast.fit.solutions import Solutions
     from forecast.laws import Law
 
-__all__ = ["Fits"]
-
 
 #: Most single fits in the cache.
 MAX_CACHED_FITS = 1000

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from forecast.fit.inference.replicates import Replicates
     from forecast.fit.solutions import Solutions
 
-__all__ = ["notes_of_fit", "of_optimum"]
-
 
 def notes_of_fit(solutions: Solutions) -> tuple[str, ...]:
     """Return the notes of a single fit; what is said of one group is what is said of all."""

@@ -13,8 +13,6 @@ from forecast.fit.solver_options import SolverOptions
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-__all__ = ["MIN_TAIL_PROBABILITY", "FitKeywords", "FitRequest", "check_level"]
-
 
 #: A level nearer than this to 0 or 1 is none that the quantiles of double precision can tell from them.
 MIN_TAIL_PROBABILITY = 1e-12

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from forecast.fit.solutions import Solutions
     from forecast.laws import Law
 
-__all__ = ["STATISTICS", "WARN_DECADES", "check_level", "extrapolation", "predict", "replicate_percentiles"]
-
 
 #: Predictions further than this from the data carry a warning, in decades; along a curve see `FARTHEST_DECADES`.
 WARN_DECADES = 0.5

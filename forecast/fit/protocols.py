@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from forecast.fit.options import FitKeywords, FitRequest
     from forecast.laws import Law
 
-__all__ = ["Protocol", "check_rule", "fit_by", "keep_rows", "protocol"]
-
 #: Points of a grid of starts that are looked at once.
 MAX_STARTS = 100_000
 

@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from forecast.fit.solutions import Solutions
     from forecast.laws import Law
 
-__all__ = ["fit_of", "is_fit", "load_fit", "read_untrusted", "save_fit"]
-
 T = TypeVar("T")
 
 FIT_KIND, FIT_FORMAT = "fit", "2"

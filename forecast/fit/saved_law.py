@@ -22,8 +22,6 @@ from forecast.formula import check_name, parse
 if TYPE_CHECKING:
     from forecast.laws import Law
 
-__all__ = ["law_of", "law_record"]
-
 MAX_LAW_NAME = 500
 _NAME_SCHEMA = OptionalSchema(ValueSchema("a name", lambda v: isinstance(v, str) and len(v) <= MAX_LAW_NAME))
 _END = ValueSchema(

@@ -3,15 +3,6 @@
 How large a table is changes how fast something is computed and never what.
 """
 
-__all__ = [
-    "CACHE_ELEMENTS",
-    "CHUNK_ELEMENTS",
-    "OPTIMUM_RTOL",
-    "STEP_TOLERANCE",
-    "TABLE_ELEMENTS",
-    "UNCHECKED_STEP_TOLERANCE",
-]
-
 #: Numbers in one of several tables that a step goes over again and again: together they stay in a core's cache.
 CACHE_ELEMENTS = 30_720
 #: Numbers in the one table of some fits that a step goes over: it stays in a core's cache.

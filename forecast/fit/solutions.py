@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from forecast.fit.problem.setting import Setting
     from forecast.laws import Law
 
-__all__ = ["Solutions"]
-
 
 #: Points times parameters up to which the default interval is the profile's: some hundredths of a second.
 MAX_PROFILE_COST = 100_000

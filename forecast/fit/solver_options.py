@@ -20,16 +20,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-__all__ = [
-    "AuditOptions",
-    "Damping",
-    "GridOptions",
-    "MultistartOptions",
-    "Polish",
-    "ProfileOptions",
-    "SolverOptions",
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Damping:

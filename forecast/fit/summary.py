@@ -13,8 +13,6 @@ from forecast.fit.inference.interval import origin
 if TYPE_CHECKING:
     from forecast.fit.fit import Fit
 
-__all__ = ["fit_page", "summary"]
-
 
 def summary(fit: Fit) -> str:
     """Return the law, the verdict, the parameters and their intervals; see `forecast.Fit.summary`."""

@@ -13,8 +13,6 @@ from forecast.base import budgets
 from forecast.formula.expression_graph import ExpressionGraph
 from forecast.formula.tree import Node
 
-__all__ = ["DERIVATIVE_RULES", "Derivatives"]
-
 #: The derivative of each function of one argument, in its own grammar; that of a step is taken away from the step.
 DERIVATIVE_RULES: Mapping[str, str] = {
     "abs": "sign(x)",

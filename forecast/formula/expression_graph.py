@@ -17,8 +17,6 @@ from forecast.errors import FormulaError
 from forecast.formula.functions import FUNCTIONS
 from forecast.formula.tree import Binary, Call, Name, Node, Number, Unary
 
-__all__ = ["ExpressionGraph"]
-
 #: Nodes of a formula and its derivatives together, each counted with its arguments.
 MAX_NODES = 100_000
 

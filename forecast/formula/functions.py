@@ -17,19 +17,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = [
-    "ANY_UNIT",
-    "CONDITION",
-    "DIMENSIONLESS",
-    "FUNCTIONS",
-    "SAME_UNIT",
-    "SCENARIO_FUNCTIONS",
-    "TIME_UNIT",
-    "Function",
-    "ces_of",
-    "implementation",
-]
-
 #: What the unit of an argument must be: none; that of the other arguments marked so; any at all; none, as the argument
 #: is a condition; none, or one of time, which becomes years.
 DIMENSIONLESS, SAME_UNIT, ANY_UNIT, CONDITION, TIME_UNIT = "plain", "same", "any", "condition", "years"

@@ -13,8 +13,6 @@ from forecast.errors import FormulaError, printable
 from forecast.formula import tree
 from forecast.formula.tree import Binary, Call, Name, Node, Number, Unary, number_node
 
-__all__ = ["solve"]
-
 #: What the argument of a function is at a value `v` of it; a function that is not here has no single inverse.
 _INVERSES: Mapping[str, tuple[str, ...]] = {
     "abs": ("v", "-v"),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["DIGITS_PATTERN", "NUMBER_PATTERN", "POWERS_OF_TEN", "parse_number"]
-
 #: What may follow a number without a blank; after a blank, B is the unit byte.
 POWERS_OF_TEN = {"k": 3, "M": 6, "B": 9, "T": 12}
 #: A number without a sign; ``float`` alone would also take ``1_000``, ``nan`` and full-width digits.

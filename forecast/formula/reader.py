@@ -21,8 +21,6 @@ from forecast.formula.functions import FUNCTIONS, SCENARIO_FUNCTIONS
 from forecast.formula.numbers import DIGITS_PATTERN, POWERS_OF_TEN
 from forecast.formula.tree import Binary, Call, Comparison, Measured, Name, Node, Number, Sequence, Text, Unary
 
-__all__ = ["COMPARISONS", "NAME_PATTERN", "RESERVED_NAMES", "Reader", "check_name"]
-
 NAME_PATTERN = re.compile(r"(?!__)[A-Za-z_][A-Za-z0-9_]{0,63}", re.ASCII)
 #: Names that nobody may use: keywords, functions, constants of other systems, and the dimensions of our results.
 RESERVED_NAMES: Mapping[str, str] = {

@@ -14,8 +14,6 @@ from forecast.formula.functions import FUNCTIONS
 if TYPE_CHECKING:
     from forecast.formula.expression_graph import ExpressionGraph
 
-__all__ = ["Tape", "compute"]
-
 _UFUNC_NAMES = {
     "+": "add",
     "-": "subtract",

@@ -8,8 +8,6 @@ from types import MappingProxyType
 
 from forecast.errors import FormulaError, UnknownNameError, shown_value
 
-__all__ = ["bounds_of"]
-
 
 def bounds_of(
     parameters: Iterable[str], positive: Iterable[str], bounds: Mapping[str, tuple[float, float]] | None, where: str

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from forecast.laws.definition import Law
     from forecast.laws.program import Program
 
-__all__ = ["Composable", "law_arguments", "linear_parameters", "other_arguments"]
-
 #: Functions with a kink: the derivative says nothing of what lies beyond it.
 _KINKED_FUNCTIONS = ("abs", "ceil", "heaviside", "max", "min", "sign")
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from forecast.fit.solver_options import SolverOptions
     from forecast.laws.program import Program
 
-__all__ = ["Law"]
-
 
 class Law(Composable):
     """A formula over variables and parameters.

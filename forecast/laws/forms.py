@@ -15,8 +15,6 @@ from forecast.formula import Formula, parse
 from forecast.formula.tree import latex_name
 from forecast.laws.program import DifferenceProgram, FormulaProgram, Program
 
-__all__ = ["Code", "Explicit", "Form"]
-
 
 class Form(abc.ABC):
     """What a law computes; every other part of a law is about names and bounds."""

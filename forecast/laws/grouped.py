@@ -24,8 +24,6 @@ from forecast.laws.requirements import meaningful
 if TYPE_CHECKING:
     from forecast.laws.definition import Law
 
-__all__ = ["Groupable", "Grouped", "group_law"]
-
 
 class Groupable:
     """The part of `forecast.Law` that knows of groups."""

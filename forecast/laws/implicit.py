@@ -23,8 +23,6 @@ from forecast.formula.tree import latex_name, number_node
 from forecast.laws.forms import Form, replace_names
 from forecast.laws.program import FormulaProgram, Found, Program
 
-__all__ = ["Implicit", "parse_equation"]
-
 #: A solution is done when its step is this small, relative to it; and when the rounding of the left side stops it.
 ROOT_STEP_RTOL, EQUATION_RTOL = 2e-14, 1e-9
 #: A step as small as this may be the last: steps by then shrink as their squares do.

@@ -9,8 +9,6 @@ from forecast.formula import check_name
 from forecast.laws.definition import Law
 from forecast.laws.forms import Code
 
-__all__ = ["law"]
-
 _made: dict[int, tuple[LawSpec, Law]] = {}
 
 

@@ -20,8 +20,6 @@ from forecast.formula.derivatives import Derivatives
 from forecast.formula.expression_graph import ExpressionGraph
 from forecast.formula.tape import Tape
 
-__all__ = ["FormulaProgram", "Program"]
-
 #: Value, gradient (one entry a parameter) and Hessian ({(i, j): entry}, i <= j, without those that are always zero).
 Found: TypeAlias = "tuple[Array, list[Any], dict[tuple[int, int], Any]]"
 

@@ -13,8 +13,6 @@ from forecast.base.arrays import Array
 from forecast.errors import UnknownNameError
 from forecast.formula import parse
 
-__all__ = ["meaningful", "parse_requirements", "unmet"]
-
 _parsed = functools.lru_cache(maxsize=256)(parse)
 
 

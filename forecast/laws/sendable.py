@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from forecast.laws.definition import Law
     from forecast.laws.forms import Form
 
-__all__ = ["check_sendable", "sent"]
-
 #: Laws that were made here from a text, so that each is compiled once; and how many are kept.
 _made: dict[str, Law] = {}
 MAX_CACHED_LAWS = 32

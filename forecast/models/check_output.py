@@ -16,10 +16,6 @@ from forecast.errors import PluginContractError, printable
 from forecast.models.protocol import Description, Model, Observations, OtherModel, OtherQuantity
 from forecast.units import qualifiers
 
-__all__ = [
-    "checked_description", "checked_draws", "checked_model", "checked_observations", "checked_posterior",
-]  # fmt: skip
-
 _MODEL_NAME_PART = r"[A-Za-z0-9_][\w-]{0,63}(/[A-Za-z0-9_][\w-]{0,63})?"
 #: Of which distribution, where two offer a name.
 _OF = r"([\w.-]{1,100}::)?"

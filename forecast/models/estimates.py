@@ -16,8 +16,6 @@ from forecast.models.protocol import Description, Model, Need, Unfitted
 if TYPE_CHECKING:
     from forecast.base.streams import Streams
 
-__all__ = ["estimate", "from_spec"]
-
 
 def from_spec(name: str, spec: EstimateSpec) -> Model:
     """Build the model an `EstimateSpec` describes."""

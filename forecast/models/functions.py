@@ -19,8 +19,6 @@ from forecast.models.protocol import Description, FittedModel, Model, ModelRecor
 if TYPE_CHECKING:
     from forecast.base.streams import Streams
 
-__all__ = ["check_along", "check_places", "from_spec", "function", "takes_time"]
-
 
 def from_spec(name: str, spec: FunctionSpec) -> Model:
     """Build the model that a `FunctionSpec` describes; its code is imported when it is fitted."""

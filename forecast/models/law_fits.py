@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from forecast.fit.fit import Fit
     from forecast.laws import Law
 
-__all__ = ["FittedLaw", "LawModel", "fitted_law"]
-
 
 def fitted_law(law: Law, *, name: str, stream: str = "", shared: str = "", **settings: Any) -> LawModel:
     """Make a model of a law and a fit of it, or the data that it is fitted to.

@@ -18,8 +18,6 @@ from forecast.models.scales import Bounds
 if TYPE_CHECKING:
     from forecast.base.streams import Streams
 
-__all__ = ["from_spec", "mixture"]
-
 #: The input that picks the member: a node like any other, so that the choice of author can be fixed and blamed.
 MEMBER_INPUT = "member"
 

@@ -24,8 +24,6 @@ from forecast.models.protocol import Broken, Model, ModelRecord
 from forecast.models.scales import Bounds
 from forecast.units import qualifiers
 
-__all__ = ["POOLED_SHAPE", "FoundModel", "attempt", "find_model", "is_registered", "is_same_model", "model", "title_of"]
-
 #: The pool of the shapes to which a series gives weights, where a shape is named: ``hardware/gpu-bandwidth@pooled``.
 POOLED_SHAPE = "pooled"
 

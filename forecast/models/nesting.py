@@ -6,8 +6,6 @@ from collections.abc import Iterator
 
 from forecast.models.protocol import Model, OtherModel, OtherQuantity
 
-__all__ = ["required_quantities", "walk_models"]
-
 
 def walk_models(model: Model) -> Iterator[Model]:
     """Traverse a model and, depth first, the models it contains."""

@@ -22,11 +22,6 @@ from forecast.models.scales import LEVEL, UNBOUNDED, Bounds, Scale
 if TYPE_CHECKING:
     from forecast.base.streams import Streams
 
-__all__ = [
-    "Broken", "Description", "FittedModel", "FittedShape", "Model", "ModelRecord", "Need", "Observations", "OtherModel",
-    "OtherQuantity", "Shape", "Unfitted", "as_model",
-]  # fmt: skip
-
 
 @dataclass(frozen=True, kw_only=True)
 class OtherQuantity:

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from forecast.base.streams import Streams
     from forecast.fit.fit import Fit
 
-__all__ = ["FittedRelation", "from_spec", "left_out"]
-
 
 def from_spec(name: str, spec: RelationSpec) -> Model:
     """Build the relation a `RelationSpec` describes; its law is read now, its table when it is fitted."""

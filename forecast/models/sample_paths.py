@@ -16,8 +16,6 @@ from forecast.models.protocol import Description, Model, Unfitted
 if TYPE_CHECKING:
     from forecast.base.streams import Streams
 
-__all__ = ["paths_model"]
-
 _INTERPOLATIONS = ("linear", "log", "step")
 
 

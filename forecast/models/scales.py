@@ -13,8 +13,6 @@ from forecast.base.arrays import Array, BoolArray
 from forecast.contract.fields import SCALES
 from forecast.errors import DataError, UnknownNameError, UsageError, printable
 
-__all__ = ["LEVEL", "UNBOUNDED", "Bounds", "Scale", "find_scale"]
-
 #: A scaled value beyond this leaves what a float can hold once it is carried back; such draws stay there, finite.
 MAX_SCALED = 600.0
 #: Decades that a quantity which crosses zero spans before it is read in arcsinh.

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from forecast.base.streams import Streams
     from forecast.tables.series import Series
 
-__all__ = ["check_options", "from_spec", "shape", "trend"]
-
 
 def from_spec(name: str, spec: TrendSpec, beside: SeriesShape | Shape | None = None) -> Model:
     """Build a series with a shape beside it, registered or not; with its own by default."""

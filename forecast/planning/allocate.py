@@ -19,7 +19,8 @@ from forecast.base.lazy import xr
 from forecast.base.number_checks import is_real
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
 from forecast.fit.inference.draws import interval, parameter_draws
-from forecast.fit.predict import WARN_DECADES, check_level
+from forecast.fit.options import check_level
+from forecast.fit.predict import WARN_DECADES
 from forecast.planning.constrained_minimum import FormulaSurface, LawSurface, SearchEnd, lowest
 
 if TYPE_CHECKING:
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 
     from forecast.fit.fit import Fit
     from forecast.formula import Formula
-
-__all__ = ["Allocation", "allocate", "best_splits", "check_price", "positive", "price_of", "refuse"]
 
 
 @dataclass(frozen=True, kw_only=True)

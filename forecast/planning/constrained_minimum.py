@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from forecast.formula import Formula
     from forecast.laws import Law
 
-__all__ = ["FormulaSurface", "LawSurface", "Minima", "SearchEnd", "Surface", "along", "lowest"]
-
 Index = NDArray[np.intp]
 
 #: The sizes that are looked at: powers of ten, down and up.

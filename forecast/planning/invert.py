@@ -16,7 +16,8 @@ from forecast.base.number_checks import is_real
 from forecast.base.roots import find_roots
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
 from forecast.fit.inference.draws import interval, parameter_draws
-from forecast.fit.predict import WARN_DECADES, check_level
+from forecast.fit.options import check_level
+from forecast.fit.predict import WARN_DECADES
 from forecast.planning.allocate import price_of
 from forecast.planning.constrained_minimum import (
     GRID_STEP_DECADES,
@@ -31,8 +32,6 @@ from forecast.planning.constrained_minimum import (
 if TYPE_CHECKING:
     from forecast.fit.fit import Fit
     from forecast.formula import Formula
-
-__all__ = ["COMPUTE", "Inversion", "cheapest", "invert", "invert_law"]
 
 
 COMPUTE = "compute"

@@ -17,7 +17,7 @@ from forecast.base.arrays import Array
 from forecast.base.lazy import xr
 from forecast.base.number_checks import is_integer
 from forecast.errors import DataError, FitError, UsageError, first_names, printable
-from forecast.fit.predict import check_level
+from forecast.fit.options import check_level
 from forecast.planning.allocate import best_splits, positive, price_of, refuse
 from forecast.planning.constrained_minimum import FormulaSurface, along
 
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from forecast.fit.fit import Fit
-
-__all__ = ["isoflop", "of_fit"]
 
 
 #: Budgets that differ by less than this are one, in decades.

@@ -11,8 +11,6 @@ from forecast.errors import UsageError
 if TYPE_CHECKING:
     from forecast.fit.fit import Fit
 
-__all__ = ["Plans"]
-
 
 class Plans:
     """The part of `forecast.Fit` and `forecast.Fits` that plans with a law, each fit by itself."""

@@ -14,7 +14,8 @@ from forecast.base.lazy import xr
 from forecast.base.roots import find_roots
 from forecast.errors import FitError, UsageError, printable
 from forecast.fit.inference.draws import interval, parameter_draws
-from forecast.fit.predict import WARN_DECADES, check_level
+from forecast.fit.options import check_level
+from forecast.fit.predict import WARN_DECADES
 from forecast.planning.allocate import best_splits, check_price, positive, price_of, refuse
 from forecast.planning.constrained_minimum import MAX_DECADES
 from forecast.planning.invert import cheapest, grid_of, invert_law
@@ -22,8 +23,6 @@ from forecast.planning.invert import cheapest, grid_of, invert_law
 if TYPE_CHECKING:
     from forecast.fit.fit import Fit
     from forecast.formula import Formula
-
-__all__ = ["speedup"]
 
 
 def speedup(

@@ -12,8 +12,6 @@ from typing import Any, TypeVar
 from forecast.base.sobol import DRAWS_PER_BLOCK, FIRST_BLOCK_PIECES
 from forecast.base.streams import Streams
 
-__all__ = ["blocks_between", "draw_positions", "node_streams", "start"]
-
 S = TypeVar("S", bound=Streams)
 
 #: The later blocks count as much less than their number among the streams.

@@ -14,9 +14,6 @@ from forecast.projection.result import DateAnswer, Projection
 
 Array = NDArray[np.float64]
 
-
-__all__ = ["claim_draws", "of_dates", "read_claim_value"]
-
 _ANSWER_QUANTILE_PATTERN = re.compile(r"p(\d\d?(?:\.\d+)?)", re.ASCII)
 _YEAR_PATTERN = re.compile(r"\d{4}(?:\.\d+)?", re.ASCII)
 _ANSWER_FORMS = "'QUESTION p50', 'QUESTION by 2030', 'QUESTION never', 'QUANTITY p50 2030' or 'QUANTITY mean 2030'"

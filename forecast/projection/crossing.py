@@ -17,9 +17,6 @@ from forecast.base.quantiles import QUANTILES
 Array = NDArray[np.float64]
 
 
-__all__ = ["Crossing", "answer_ranks", "date_quantiles", "find_crossing", "weighted_quantiles", "weighted_variance"]
-
-
 @dataclass(frozen=True)
 class Crossing:
     """Dates of first crossing.

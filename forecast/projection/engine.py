@@ -56,9 +56,6 @@ from forecast.tables import editions
 
 Array = NDArray[np.float64]
 
-
-__all__ = ["loaded", "project"]
-
 #: Copies of the stored draws: the result, and one more while it is saved or summarised.
 STORED_COPIES = 2
 #: No quantity has more steps than these that are whole paths, with what they take beside: below that nothing is

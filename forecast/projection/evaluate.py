@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 T = TypeVar("T")
 
-__all__ = ["Block", "Inputs", "Schedule", "StepCost", "measured_steps"]
-
 
 @dataclass(frozen=True, eq=False)
 class Schedule:

@@ -18,22 +18,6 @@ from forecast.errors import DataError, FitError, ForecastError
 
 Array = NDArray[np.float64]
 
-
-__all__ = [
-    "MIN_DRAWS_PER_FAILURE",
-    "Attempt",
-    "BlockSlice",
-    "Failure",
-    "FailureCounts",
-    "FailureLog",
-    "failed_mask",
-    "fill_failed_draws",
-    "in_brackets",
-    "infinite_error",
-    "is_lack_of_data",
-    "is_too_many",
-]  # fmt: skip
-
 #: A quantity answers as long as at most one world in so many fails.
 MIN_DRAWS_PER_FAILURE = 1000
 

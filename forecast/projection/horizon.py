@@ -16,8 +16,6 @@ from forecast.projection.paths.time_functions import SAME_DATE
 if TYPE_CHECKING:
     from forecast.scenarios.graph import ScenarioGraph
 
-__all__ = ["Horizon", "clock", "horizon", "step_of", "until_end"]
-
 #: Steps at most: a day over a thousand years.
 MAX_GRID_STEPS = 400_000
 

@@ -31,21 +31,6 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-
-__all__ = [
-    "MIN_ESS",
-    "Updates",
-    "broadcast_to_weights",
-    "effective_sample_size",
-    "failing_of",
-    "joint_weights",
-    "normalise_weights",
-    "select",
-    "value_quantiles",
-    "weighted_share",
-    "weights_of",
-]
-
 #: A world whose likelihood is this many units of the logarithm above the highest of the first block's counts as if it
 #: were no more: its weight would be no number.
 _MAX_LOG_RATIO = 600.0

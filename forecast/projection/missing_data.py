@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from forecast.projection.model_fits import ModelFits
     from forecast.projection.plan import Plan
 
-__all__ = ["LeftOut", "hidden", "left_out_lines", "narrowed_scenario"]
-
 Mask = NDArray[np.bool_]
 #: All worlds that hold a label are lost by chance where this is less likely.
 BY_CHANCE = 1e-3

@@ -46,8 +46,6 @@ Array = NDArray[np.float64]
 
 T = TypeVar("T")
 
-__all__ = ["ModelFits", "ModelNames"]
-
 
 @dataclass(frozen=True)
 class _Source:

@@ -54,8 +54,6 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Operation = Callable[..., Any]
 
-__all__ = ["OPERATIONS"]
-
 #: Every operation, by the name under which steps have it.
 OPERATIONS: dict[str, Operation] = {}
 

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-__all__ = ["DATES", "DRAWS", "Plan", "Step", "Steps"]
-
 #: Along what the value of a step varies.
 DRAWS, DATES = 1, 2
 #: Operations whose values a later run may take from a cache; the final step of a quantity is one, too.

@@ -22,8 +22,6 @@ from forecast.scenarios.quantities.correlation import Correlation
 from forecast.scenarios.scenario import Scenario
 from forecast.scenarios.settings import setting_targets
 
-__all__ = ["ORDERED_ATTRIBUTES", "as_plain", "library_versions", "provenance"]
-
 _LIBRARIES = ("numpy", "scipy", "xarray")
 
 

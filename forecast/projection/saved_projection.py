@@ -36,8 +36,6 @@ from forecast.projection.horizon import step_of
 from forecast.projection.result.shifts import SHIFT_LEVELS
 from forecast.scenarios.quantities.changes import FACTOR_PATTERN
 
-__all__ = ["check_projection", "is_projection"]
-
 
 def is_projection(tree: xr.DataTree) -> bool:
     """Tell whether a loaded result is, or says it is, a projection."""

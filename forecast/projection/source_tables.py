@@ -31,19 +31,6 @@ if TYPE_CHECKING:
     from forecast.scenarios.quantities.kind import QuantityKind
     from forecast.scenarios.quantities.node import Node
 
-__all__ = [
-    "OwnRows",
-    "check_read",
-    "is_file",
-    "reach",
-    "read_by",
-    "read_hash",
-    "table_hashes",
-    "table_label",
-    "tables_read",
-    "tables_with_user_rows",
-]
-
 #: The column, yes or no, of what a table holds as planned and not as observed.
 PLANNED_COLUMN = "plan"
 

@@ -30,17 +30,6 @@ Array = NDArray[np.float64]
 Points = tuple[Array, Array, NDArray[np.str_]]
 Series = Mapping[Combination, Points]
 
-
-__all__ = [
-    "MAX_POINT_NAME",
-    "notable",
-    "parameter_draws",
-    "past",
-    "points_by_choice",
-    "quantity_points",
-    "set_inputs",
-]
-
 #: So many points of a series have names, of so many characters.
 MAX_NAMED_POINTS, MAX_POINT_NAME = 6, 40
 

@@ -61,8 +61,6 @@ from forecast.report.words.number_text import amount, percent, short_zeros
 from forecast.report.words.patterns import fill
 from forecast.sensitivity.first_order import MIN_DRIVER_SHARE, certain
 
-__all__ = ["SECTIONS", "Brief", "brief", "limit_sentence", "newest_data", "past_record", "section", "section_sizes"]
-
 #: So many drivers, tables, observations and levers are named.
 _MAX_DRIVERS, _MAX_BRIEF_TABLES, _MAX_OBSERVATIONS, _MAX_LEVERS = 5, 2, 3, 3
 #: An observation is called by so many characters.

@@ -14,8 +14,6 @@ from forecast.report.words.date_text import as_text, fine_span
 from forecast.report.words.number_text import amount, amount_range, format_number, percent
 from forecast.report.words.patterns import fill, load_patterns
 
-__all__ = ["changed_group", "effect", "unchanged_questions"]
-
 #: From so many months on years are said.
 _MAX_MONTHS = 24
 

@@ -24,13 +24,6 @@ from forecast.scenarios.settings import setting_values
 from forecast.scenarios.settings.setting_values import as_phrase, as_text as setting_text
 from forecast.sensitivity.first_order import certain
 
-__all__ = [
-    "MAX_NAMED", "MAX_SENTENCE_COMBINATIONS", "MIN_CLEAR_PROBABILITY", "Labels", "answer_sentence",
-    "authored_sentences", "contestant", "driver_labels", "event", "first_sentence", "first_shares", "in_line",
-    "now_of", "on_date", "opening_sentence", "pooled_over", "settings_sentence", "share_text", "start_text",
-    "table_cells", "value_cells", "value_title",
-]  # fmt: skip
-
 #: So many combinations stand in one sentence; of more the range is said.
 MAX_SENTENCE_COMBINATIONS = 3
 #: What is best with a smaller chance than this is too close to call.

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from forecast.scenarios.graph import ScenarioGraph
     from forecast.scenarios.scenario import Scenario
 
-__all__ = ["answer_html", "choices_and_questions", "projection", "scenario"]
-
 #: Quantities in the figure of a scenario: columns, and rows of each.
 _MAX_LAYERS, _MAX_PER_LAYER = 5, 10
 

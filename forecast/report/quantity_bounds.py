@@ -12,8 +12,6 @@ from forecast.contract.specs import QuantitySpec
 from forecast.projection.result import Projection, ValueAnswer
 from forecast.report.words.number_text import amount, percent
 
-__all__ = ["bound_lines", "identity_line"]
-
 #: What arithmetic may add to a bound that holds, and in which share of the worlds one decides before it is said.
 BOUND_RTOL, MIN_BINDING_SHARE = 1e-9, 0.1
 _SIDES = {"limit": "above", "at_least": "below"}

@@ -20,12 +20,6 @@ from forecast.projection.result.projected_answers import AnswerDistribution, Ans
 from forecast.report.headline import Labels, opening_sentence
 from forecast.sensitivity.first_order import first_order, uncertain
 
-__all__ = [
-    "answer_data", "data_ages", "date_rows", "driver_rows", "first_answers", "last_observation_rows",
-    "limit_rows", "pooled_rows", "projection_data", "quantity_rows", "ranking_rows", "regime_rows",
-    "tidy_columns", "update_rows", "value_answers",
-]  # fmt: skip
-
 #: So many tables are named in the line about their dates.
 _MAX_SOURCE_TABLES = 6
 

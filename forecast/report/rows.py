@@ -30,19 +30,6 @@ from forecast.report.headline import (
 from forecast.report.words.number_text import format_number, percent, scale_of
 from forecast.report.words.patterns import fill
 
-__all__ = [
-    "COLUMNS",
-    "MAX_RANKING_COMBINATIONS",
-    "ReportRow",
-    "RowGroup",
-    "answer_row",
-    "quantity_row",
-    "question_label",
-    "race_group",
-    "ranking_groups",
-    "scaled_group",
-]  # fmt: skip
-
 #: What stands above the cells of rows, by what these are of: the page reads it too.
 COLUMNS = {
     "date": ("median", "90 %", "never"),

@@ -14,8 +14,6 @@ from forecast.report.words.number_text import format_number, in_signs, percent, 
 from forecast.report.words.patterns import fill
 from forecast.sensitivity.first_order import MIN_DRIVER_SHARE
 
-__all__ = ["HEIGHT", "brief_lines"]
-
 #: Lines of a screen that shows all of an answer in brief.
 HEIGHT = 24
 #: Columns for which the height is meant: a narrower terminal takes as many more lines as the same text needs there.

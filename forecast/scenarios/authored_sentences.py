@@ -27,8 +27,6 @@ from forecast.errors import UnknownNameError
 if TYPE_CHECKING:
     from forecast.scenarios.parse import ScenarioReader
 
-__all__ = ["CASES", "CONTENDER_SLOT", "PART", "SLOT", "SLOTS", "check_sentences", "kind_of", "read_sentences"]
-
 #: The cases of each kind of question.
 CASES: dict[str, tuple[str, ...]] = {
     "when": ("already", "date", "never", "point", "point_never"),

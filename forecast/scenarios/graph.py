@@ -33,8 +33,6 @@ from forecast.scenarios.table_values import Tables
 from forecast.scenarios.templates import check_size, combinations
 from forecast.units.qualifiers import Qualifiers
 
-__all__ = ["ScenarioGraph", "build", "numbers_change", "rechanged"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class ScenarioGraph:

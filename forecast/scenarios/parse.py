@@ -22,8 +22,6 @@ from forecast.scenarios.quantities.kind import QuantityKind
 from forecast.scenarios.spec import Choice, DateQuestion, RankQuestion, TableChoice, choices_in_braces
 from forecast.units import qualifiers
 
-__all__ = ["RESERVED_DIMENSIONS", "ScenarioReader"]
-
 #: Names that results use beside the choices and the questions.
 RESERVED_DIMENSIONS = ("date", "quantile", "value")
 

@@ -11,8 +11,6 @@ from forecast.scenarios.spec import RankQuestion
 from forecast.scenarios.templates import combinations
 from forecast.units.qualifiers import Qualifiers, infer, meet
 
-__all__ = ["at", "check_condition", "check_ranking", "of_node"]
-
 
 def at(
     nodes: Mapping[str, Node], names: Sequence[str], dims: tuple[str, ...], combination: Combination

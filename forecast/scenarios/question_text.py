@@ -34,12 +34,6 @@ if TYPE_CHECKING:
     from forecast.scenarios.scenario import Scenario
     from forecast.tables.columns import Columns
 
-__all__ = [
-    "QUESTION_NAME", "at_dates", "check_length", "every_shape", "find_date_column", "in_words", "is_name",
-    "quantity_name", "question_title", "read_question", "rival_line", "settings_of_quantities", "split_file_column",
-    "world_quantity",
-]  # fmt: skip
-
 #: What the question is called in its scenario.
 QUESTION_NAME = "question"
 #: The shape of a column of a file; it stands beside a series' own where that pools none.

@@ -20,8 +20,6 @@ from forecast.contract.registry import get_registry
 from forecast.contract.specs import QuantitySpec, ScenarioSpec
 from forecast.errors import ForecastError
 
-__all__ = ["Reading", "readings"]
-
 #: How much a quantity must share of the rarity of a question's words to be meant; and how much of it one of its names
 #: must have, and how far the next must lie behind, without a level in its unit and with one, which is evidence too.
 CLEAR_SHARE, NAME_CLEAR, LEVEL_CLEAR = 0.45, (0.7, 1.15), (0.4, 1.8)

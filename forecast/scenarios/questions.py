@@ -27,8 +27,6 @@ from forecast.scenarios.spec import DateQuestion, RankQuestion
 if TYPE_CHECKING:
     from forecast.scenarios.parse import ScenarioReader
 
-__all__ = ["FirstQuestion", "ValueQuestion", "read_questions", "shorten_questions"]
-
 #: A date is the last one if it is later by no more than this: some seconds, above the rounding of a decimal year.
 _DATE_ATOL_YEARS = 1e-6
 

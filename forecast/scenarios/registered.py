@@ -23,8 +23,6 @@ from forecast.errors import ForecastError, ScenarioError, printable
 from forecast.scenarios import stream_names
 from forecast.scenarios.spec import choices_in_braces, fill
 
-__all__ = ["MAX_SCENARIO_BYTES", "data_of", "file_of", "parse_scenario", "read_registered", "read_scenario"]
-
 #: A scenario file larger than this is refused unread.
 MAX_SCENARIO_BYTES = 1 << 20
 

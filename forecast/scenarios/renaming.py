@@ -13,8 +13,6 @@ from typing import Any, TypeVar
 
 from forecast.formula import Condition, Formula, Name
 
-__all__ = ["rename_part", "renamed_name"]
-
 T = TypeVar("T")
 
 _ANY_BRACES_PATTERN = re.compile(r"\{([^{}]*)\}")

@@ -53,8 +53,6 @@ from forecast.scenarios.spec import Choice, DateQuestion, RankQuestion, TableCho
 from forecast.scenarios.table_values import Tables, resolve_choices
 from forecast.scenarios.toml_text import toml_text
 
-__all__ = ["Scenario"]
-
 _TOP_KEYS = (
     "title", "extends", "use", "published_on", "issued_on", "start", "until", "step", "show", "labels", "choices",
     "quantities", "stocks", "solve", "correlations", "update", "questions", "changes", "sweep", "levers", "says",

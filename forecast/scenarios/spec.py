@@ -11,15 +11,6 @@ from typing import Any, ClassVar, Literal
 from forecast import formula
 from forecast.errors import ScenarioError, printable
 
-__all__ = [
-    "Choice",
-    "DateQuestion",
-    "RankQuestion",
-    "TableChoice",
-    "choices_in_braces",
-    "fill",
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:

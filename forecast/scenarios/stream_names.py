@@ -19,8 +19,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from forecast.scenarios.parse import ScenarioReader
 
-__all__ = ["TABLE_HEADINGS", "at_home", "read_stream_names", "stream"]
-
 #: Where the names stand that draw.
 TABLE_HEADINGS = ("choices", "quantities", "stocks", "solve")
 

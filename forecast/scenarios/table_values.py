@@ -28,9 +28,6 @@ from forecast.units import qualifiers
 if TYPE_CHECKING:
     from forecast.tables import Columns
 
-
-__all__ = ["ReadValue", "Tables", "resolve_choices"]
-
 #: Rows that one figure is looked for under, one after the other, at most.
 MAX_ROWS_TRIED = 1000
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from forecast.scenarios.scenario import Scenario
     from forecast.scenarios.spec import Choice
 
-__all__ = ["check_size", "choices_in_templates", "chosen_name", "combinations", "file_of", "source_of", "walk_choices"]
-
 #: More combinations of choices than this are refused before they are walked.
 MAX_COMBINATIONS = 100_000
 #: A record's full name, perhaps with what stands beside it.

@@ -10,8 +10,6 @@ from typing import Any
 
 from forecast.errors import ScenarioError, printable
 
-__all__ = ["toml_text"]
-
 #: A list as `tomli_w` lays it out, a value a line; no value holds a line break, nor a list that would begin with one.
 _LIST_PATTERN = re.compile(r"^(\S.* = \[)\n((?:  \S.*(?<!\[)\n)+)\]$", re.MULTILINE)
 _MAX_COLUMNS = 120

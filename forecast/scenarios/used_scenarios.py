@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from forecast.scenarios.parse import ScenarioReader
     from forecast.scenarios.scenario import Scenario
 
-__all__ = ["extend_scenario", "join_used", "read_used", "to_record", "used_entries"]
-
 #: A scenario that extends one that extends one, and so on, at most this often.
 MAX_EXTENDS = 8
 #: And uses one that uses one, and so on.

@@ -29,8 +29,6 @@ from forecast.models.nesting import walk_models
 from forecast.models.protocol import as_model
 from forecast.scenarios.settings import setting_values
 
-__all__ = ["sobol_indices"]
-
 #: Fewer base points than this say nothing of an index.
 MIN_BASE_POINTS = 256
 #: Most evaluations of the model: all are in memory at once.

@@ -21,16 +21,6 @@ from forecast.errors import UnknownNameError
 from forecast.projection.crossing import answer_ranks, weighted_variance
 from forecast.projection.result import DateAnswer, Projection
 
-__all__ = [
-    "MIN_DRIVER_SHARE",
-    "UncertainNumber",
-    "answer_ranks",
-    "certain",
-    "first_order",
-    "uncertain",
-    "variance_shares",
-]
-
 #: Smallest share of the variance that is worth a line.
 MIN_DRIVER_SHARE = 0.02
 #: Draws in a bin, and at most so many bins.

@@ -14,8 +14,6 @@ from forecast.scenarios.quantities.levers import Lever
 if TYPE_CHECKING:
     from forecast.scenarios.scenario import Scenario
 
-__all__ = ["N_DRAWS", "LeverPoint", "lever_points", "movable"]
-
 #: Joint samples of every point.
 N_DRAWS = 1024
 #: Bytes of draws that are kept from one point to the next.

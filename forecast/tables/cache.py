@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from forecast.base.access import Access
     from forecast.tables.columns import Columns
 
-__all__ = ["SharedTable", "get_shared"]
-
 #: How many tables are kept, and how many answers to questions about one.
 MAX_TABLES, MAX_FOUND = 64, 20_000
 

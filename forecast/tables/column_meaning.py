@@ -17,9 +17,6 @@ from forecast.tables.date_cells import could_be_date, parse_dates
 from forecast.tables.number_cells import could_be_number, parse_number_cells
 from forecast.tables.schema.cells import is_missing, normalise_text, parse_numbers
 
-__all__ = ["ColumnMeaning", "ReadOptions", "meaning_of_array", "text_array", "understand"]
-
-
 #: Distinct cells from which it is told whether a column is text.
 N_SAMPLE_CELLS = 500
 #: Text is kept at the width of the longest cell; one giant cell among many rows would fill the memory.

@@ -7,8 +7,6 @@ from collections.abc import Collection, Container, Iterable
 
 from forecast.errors import AmbiguousNameError, TableError, UnknownNameError, UsageError, printable
 
-__all__ = ["check_named_once", "columns_in", "identifier_of", "meant", "unquoted"]
-
 
 def identifier_of(column: str) -> str:
     """Return a column's name as a formula spells it: whatever is no letter, digit or underscore is an underscore.

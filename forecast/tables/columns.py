@@ -38,9 +38,6 @@ if TYPE_CHECKING:
 
     from forecast.tables.schema.descriptor import Field
 
-
-__all__ = ["Columns", "ReadNotes", "columns_of_arrays", "columns_of_table", "described_cells"]
-
 #: Rows of another column that are looked at to tell what commas mean in a file.
 N_HINT_ROWS = 200
 

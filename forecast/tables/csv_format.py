@@ -20,8 +20,6 @@ from forecast.errors import DataError, printable
 if TYPE_CHECKING:
     from forecast.base.arrays import AnyArray
 
-__all__ = ["plain_cell", "to_csv", "write_csv"]
-
 #: Text that a spreadsheet would run, and text that begins as a remark does.
 _DANGEROUS = re.compile(r"'*[=+\-@#\t\r\n]")
 

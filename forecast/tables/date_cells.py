@@ -13,16 +13,6 @@ from forecast.base.arrays import AnyArray, Array
 from forecast.base.dates import decimal_year
 from forecast.errors import DataError, printable
 
-__all__ = [
-    "TIME_NAME_PATTERN",
-    "are_plain_dates",
-    "could_be_date",
-    "dates_of_numbers",
-    "parse_dates",
-    "years_of_numbers",
-]
-
-
 #: Dates outside are no dates of observations, but numbers in another unit.
 FIRST_YEAR, LAST_YEAR = 1000, 2200
 #: Whole numbers between these are years, whatever their column is called.

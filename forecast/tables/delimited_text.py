@@ -24,8 +24,6 @@ from forecast.tables.schema.cells import MISSING_WORDS, is_missing, normalise_te
 if TYPE_CHECKING:
     from forecast.base.arrays import Array
 
-__all__ = ["MAX_TABLE_CELLS", "parse_text", "split_rows", "table_of_rows", "unguard"]
-
 MAX_TABLE_CELLS = 10_000_000
 MAX_COLUMNS = 10_000
 MAX_COLUMN_NAME = 256

@@ -24,18 +24,6 @@ from forecast.errors import DataError, UsageError, printable
 Key = tuple[Any, ...]
 
 
-__all__ = [
-    "ChangedResource",
-    "Difference",
-    "RowChange",
-    "Version",
-    "compare_versions",
-    "difference_sentence",
-    "editions_within",
-    "read_version",
-]
-
-
 @dataclass(frozen=True, kw_only=True)
 class ChangedResource:
     """The columns that share a key.

@@ -25,22 +25,6 @@ from forecast.tables.remote import resource_bytes
 from forecast.tables.schema import descriptor
 from forecast.tables.schema.descriptor import Package, Resource
 
-__all__ = [
-    "LABEL_COLUMNS",
-    "Edition",
-    "added_rows",
-    "apply_substitution",
-    "earlier",
-    "mark",
-    "names_of",
-    "note_table",
-    "of",
-    "substitute_edition",
-    "try_file",
-    "use_editions",
-    "with_rows",
-]  # fmt: skip
-
 
 @dataclass(frozen=True, kw_only=True)
 class Edition:

@@ -41,8 +41,6 @@ from forecast.tables.workbook_size import check_ods, check_xls, check_xlsx_sheet
 if TYPE_CHECKING:
     from forecast.contract.registry import Record
 
-__all__ = ["MAX_FILE_BYTES", "read_file", "read_with"]
-
 MAX_FILE_BYTES = 256 * 2**20
 MAX_YAML_BYTES = 16 * 2**20
 MAX_YAML_ALIASES = 1000

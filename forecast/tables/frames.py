@@ -17,17 +17,6 @@ from forecast.base.budgets import check_memory
 from forecast.base.files import check_regular, open_regular, replace_atomically
 from forecast.errors import DataError, UsageError, one_line, printable
 
-__all__ = [
-    "align_columns",
-    "align_to_data",
-    "check_parquet",
-    "frame",
-    "is_parquet",
-    "parquet",
-    "row_labels",
-    "write_parquet",
-]
-
 MAX_FRAME_CELLS = 100_000_000
 MAX_PARQUET_BYTES = 2**31
 #: Copies of a Parquet file in memory: one of Arrow, and one of numpy.

@@ -13,8 +13,6 @@ from forecast.errors import DataError, UsageError, printable
 from forecast.tables.column_meaning import ReadOptions
 from forecast.tables.columns import Columns, columns_of_arrays, columns_of_table
 
-__all__ = ["declared_units", "read", "to_columns"]
-
 
 def read(
     data: Any, *, decimal: str = "", dates: str = "", missing: str | Sequence[str] = (), reader: str = ""

@@ -13,8 +13,6 @@ from typing import NamedTuple
 
 from forecast.errors import DataError, printable
 
-__all__ = ["NumberCells", "could_be_number", "has_decimal_comma", "is_unit", "parse_number_cells"]
-
 _MARKS = {
     "'": "apostrophes",
     "’": "apostrophes",

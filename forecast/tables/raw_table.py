@@ -10,8 +10,6 @@ from forecast.errors import printable
 if TYPE_CHECKING:
     from forecast.base.arrays import Array
 
-__all__ = ["RawTable", "join_rows"]
-
 
 class RawTable(Mapping[str, list[str]]):
     """Column name to the text of its cells; a column is taken out of the file at its first use.

@@ -8,8 +8,6 @@ from typing import Any
 
 from forecast.errors import DataError, EmptyDataError
 
-__all__ = ["MAX_RECORD_DEPTH", "flatten_document", "holds_records", "to_cells"]
-
 #: Nobody nests observations deeper; a stranger's file that does would use up the stack.
 MAX_RECORD_DEPTH = 64
 #: Rows repeat the values of the record around them: a small file could become a large table.

@@ -12,9 +12,6 @@ from forecast.tables.schema import cells
 if TYPE_CHECKING:
     from forecast.base.arrays import AnyArray
 
-
-__all__ = ["comparison_mask", "wanted_value"]
-
 _COMPARISON_PATTERN = re.compile(r"\s*(<=|>=|==|<|>)\s*(\S.*?)\s*")
 
 

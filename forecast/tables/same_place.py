@@ -13,9 +13,6 @@ from forecast.base.arrays import Array
 from forecast.errors import DataError, UnknownNameError, printable
 from forecast.tables.columns import Columns
 
-__all__ = ["REDUCTIONS", "check_one_curve", "reduce_places"]
-
-
 #: Columns with more values than this share of the rows are measurements and name no series.
 MAX_SERIES_SHARE = 0.5
 #: A longer cell is a remark or an address, and no line to copy.

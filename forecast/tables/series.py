@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     from forecast.tables.columns import Columns
 
 
-__all__ = ["Series", "common_qualifiers", "complete", "of_column", "read_columns", "rows_as_of"]
-
-
 class Series(NamedTuple):
     """A series in time: decimal years, values, their unit where the data state one, and further columns of the rows.
 

@@ -13,8 +13,6 @@ from xml.parsers import expat
 
 from forecast.errors import DataError
 
-__all__ = ["check_ods", "check_xls", "check_xlsx_sheet"]
-
 MAX_SHEETS = 1000
 _PLACE_PATTERN = re.compile(r"([A-Za-z]{1,4})([0-9]{1,8})")
 _FREE_SECTOR, _SMALL_STREAM = 0xFFFFFFFA, 4096

@@ -8,8 +8,6 @@ from typing import Any
 
 from forecast.units.reader import fail, registry
 
-__all__ = ["from_base", "join", "multiplicative", "reduce_unit", "scale", "to_base", "unit_text"]
-
 
 def multiplicative(parsed: Any) -> bool:
     """Tell whether a unit is a plain factor; a scale with a zero of its own is none."""

@@ -6,8 +6,6 @@ pressure and ``b`` a cross section; and because a list this short loads in a ten
 
 from __future__ import annotations
 
-__all__ = ["DEFINITIONS"]
-
 _PREFIX_DEFINITIONS = """
 quecto- = 1e-30 = q-
 ronto- = 1e-27 = r-

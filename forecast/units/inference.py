@@ -26,8 +26,6 @@ from forecast.formula.functions import CONDITION, DIMENSIONLESS, SAME_UNIT, TIME
 from forecast.units import conversion
 from forecast.units.reader import MAX_UNIT_POWER, fail, registry, unit
 
-__all__ = ["Inference", "Inferred"]
-
 
 class Inferred(NamedTuple):
     """The unit of a part of a formula, and that part over base units."""

@@ -33,8 +33,6 @@ from forecast.formula import (
     tree,
 )
 
-__all__ = ["ATTRIBUTES", "Qualifiers", "check", "infer", "meet", "of_record", "of_rows", "qualifiers_text"]
-
 #: What may be stated, with examples. A column of a table that bears one of these names states it for its rows.
 ATTRIBUTES: Mapping[str, str] = {
     "basis": "what was run: peak, linpack, hpcg; or how a figure is stated: marketed, data, signalling",

@@ -10,8 +10,6 @@ from typing import Any, NoReturn
 from forecast.errors import PluginError, UnitError, nearest, printable
 from forecast.units.definitions import DEFINITIONS
 
-__all__ = ["MAX_UNIT_POWER", "UnitRegistry", "check_definition", "fail", "registry", "unit"]
-
 MAX_UNIT_CHARACTERS = 80
 MAX_UNIT_POWER = 9
 _TOKEN = re.compile(

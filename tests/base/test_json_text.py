@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from forecast.base.netcdf import to_json
+from forecast.base.json_text import to_json
 from forecast.errors import ResultError
 
 

@@ -15,7 +15,8 @@ from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
 
 import forecast
-from forecast.base.netcdf import content_hash, load, quantiles, safe_output, save, write_atomic
+from forecast.base.files import safe_output, write_atomic
+from forecast.base.netcdf import content_hash, load, quantiles, save
 from forecast.errors import ResultError
 
 

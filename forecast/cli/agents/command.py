@@ -9,8 +9,6 @@ import click
 from forecast.cli.reading_options import access_options, request_options
 from forecast.errors import ForecastError, UsageError
 
-__all__ = ["mcp"]
-
 
 @click.command()
 @request_options

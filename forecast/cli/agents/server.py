@@ -31,8 +31,6 @@ from forecast.cli.agents import tools
 from forecast.cli.explore.server import MAX_CONCURRENT_REQUESTS, Budget, answer_within
 from forecast.errors import ForecastError, UnknownNameError, UsageError, join_lines, printable
 
-__all__ = ["serve", "tool_server"]
-
 _INSTRUCTIONS = (
     "Forecasts and scaling laws with intervals, sources and a record of past accuracy. `find` and `quantities` list "
     "what there is, by name; `ask` answers one question, `run` a scenario, `plan` plans a training run, `fit` and "

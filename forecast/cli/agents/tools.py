@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from forecast.projection.result import Projection
     from forecast.tables.columns import Columns
 
-__all__ = ["TOOLS", "ask", "extrapolate", "find", "fit", "plan", "quantities", "run"]
-
 #: Characters of an answer beyond which sections that nobody asked for are left out.
 BRIEF_CHARACTERS = 20_000
 Texts: TypeAlias = Sequence[str]

@@ -14,8 +14,6 @@ from forecast.cli.output_files import add_options
 from forecast.cli.reading_options import reading_options, reduce_option, scale_options
 from forecast.errors import UsageError, printable
 
-__all__ = ["ask"]
-
 _QUESTION_ARGUMENT = click.argument(
     "question", nargs=-1, required=True, shell_complete=completion.complete_names("model")
 )

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from forecast.models import Model
     from forecast.tables.columns import Columns
 
-__all__ = ["backtest"]
-
 #: What to test: the name of each series, its backtest, and why some models could not be made.
 _MAX_BRIER_SCORES = 4
 #: Where a value comes from that somebody typed.

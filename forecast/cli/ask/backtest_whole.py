@@ -12,8 +12,6 @@ from forecast.cli.output_files import columns_of, emit_files
 from forecast.errors import printable
 from forecast.evaluation.whole import scenario_scores as scores
 
-__all__ = ["whole"]
-
 
 def whole(subject: str, options: Mapping[str, Any], *, draws: int, seed: int, out: str | None, as_json: bool) -> None:
     """Run the scenario as of each date, score it, and write the answer."""

@@ -21,8 +21,6 @@ from forecast.report.words.number_text import written
 if TYPE_CHECKING:
     from forecast.contract.registry import Record, Registry
 
-__all__ = ["claims"]
-
 #: What is written stays whole on a terminal of this width.
 MAX_LINE_WIDTH = 80
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from forecast.evaluation.extrapolate import Extrapolation
     from forecast.tables.columns import Columns
 
-__all__ = ["extrapolate", "extrapolate_columns", "extrapolation_data"]
-
 
 @click.command()
 @click.argument("data", metavar="FILE|TABLE")

@@ -13,8 +13,6 @@ from forecast.cli.catalogue.listing import json_option
 from forecast.cli.reading_options import access_options, level_option
 from forecast.errors import ForecastWarning
 
-__all__ = ["plan"]
-
 _GIVEN = (
     ("budget", "USD", "What it may cost."),
     ("compute", "FLOP", "How much is computed."),

@@ -15,8 +15,6 @@ from forecast.report.words.date_text import as_text, fine_interval
 from forecast.report.words.number_text import format_number, in_signs, percent
 from forecast.report.words.patterns import fill
 
-__all__ = ["published"]
-
 #: A probability below this of what has not happened is not worth a word.
 _MIN_EARLY_PROBABILITY = 0.2
 

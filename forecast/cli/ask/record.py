@@ -13,8 +13,6 @@ from forecast.cli.catalogue.listing import json_option
 from forecast.cli.reading_options import access_options
 from forecast.errors import printable
 
-__all__ = ["record"]
-
 
 @click.command()
 @draw_options

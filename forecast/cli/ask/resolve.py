@@ -14,8 +14,6 @@ from forecast.cli.reading_options import access_options
 from forecast.errors import printable
 from forecast.report.words.number_text import amount
 
-__all__ = ["forecast_text", "resolve"]
-
 
 @click.command()
 @click.argument("ledger", metavar="FILE.jsonl")

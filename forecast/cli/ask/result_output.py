@@ -20,8 +20,6 @@ from forecast.report.words.number_text import format_or_dash
 #: By so much a forecast may lie behind a record, of which a table and a maker round differently.
 RECORD_RTOL = 1e-3
 
-__all__ = ["NARROWING", "Narrowing", "show_projection"]
-
 if TYPE_CHECKING:
     from forecast.contract.specs import QuantitySpec, RivalForecast
     from forecast.projection.result import Projection

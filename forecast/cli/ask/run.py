@@ -28,11 +28,6 @@ if TYPE_CHECKING:
     from forecast.projection.result import Projection
     from forecast.scenarios.scenario import Scenario
 
-__all__ = [
-    "RUN_OPTIONS", "draw_options", "merge_settings", "own_rows_option", "parse_data_option", "parse_key_values",
-    "project_and_write", "run", "scenario_options", "sweep",
-]  # fmt: skip
-
 own_rows_option = click.option(
     "--data", "rows", multiple=True, metavar="[TABLE=]FILE.csv",
     help="Rows of your own beside those of a table that is read, in its columns and units.",

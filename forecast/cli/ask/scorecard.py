@@ -15,8 +15,6 @@ from forecast.cli.reading_options import access_options
 from forecast.errors import DataError, printable
 from forecast.report.words.number_text import amount, percent
 
-__all__ = ["scorecard"]
-
 #: So many statements of each state are listed without --all.
 MAX_STATEMENTS = 12
 

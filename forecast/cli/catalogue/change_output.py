@@ -14,16 +14,6 @@ if TYPE_CHECKING:
     from forecast.evaluation.trend_changes import FigureChange, TrendChange
     from forecast.tables.diff import Difference
 
-__all__ = [
-    "difference_data",
-    "difference_headline",
-    "refresh_data",
-    "refresh_headline",
-    "trend_data",
-    "write_difference",
-    "write_refresh",
-]
-
 #: The figures of a trend that its headline may name, in order of preference: label and unit.
 _HEADLINE_FIGURES = {"doubling_years": ("doubling time", " years"), "growth_per_year": ("growth", " a year in logs")}
 _SIDES = ("before", "after")

@@ -13,8 +13,6 @@ from forecast.cli.catalogue.listing import json_option, listing_warnings, plugin
 from forecast.contract.registry import get_registry
 from forecast.errors import printable
 
-__all__ = ["MAX_RESULTS", "find"]
-
 #: Rows that people are shown.
 MAX_RESULTS = 20
 #: Most columns that names take of a line; a longer one pushes its own line alone.

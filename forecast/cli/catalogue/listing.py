@@ -14,8 +14,6 @@ from forecast.cli.output_files import add_options
 from forecast.cli.reading_options import access_options
 from forecast.contract.registry import Plugin, Record, Registry, get_registry
 
-__all__ = ["catalogue", "json_option", "listing_warnings", "with_record"]
-
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from forecast.api.catalogue_search import QUANTITY_COLUMNS, QUANTITY_VALUES, describe_quantity
 from forecast.cli.catalogue.listing import catalogue
 
-__all__ = ["quantities"]
-
 quantities = catalogue(
     "quantities", "quantity", columns=QUANTITY_COLUMNS, describe=describe_quantity, values=QUANTITY_VALUES
 )

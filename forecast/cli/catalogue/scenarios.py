@@ -19,8 +19,6 @@ from forecast.scenarios.registered import read_scenario
 if TYPE_CHECKING:
     from forecast.projection.paths.run_cache import RunCache
 
-__all__ = ["scenarios"]
-
 #: That a lever moves an answer shows in so many worlds.
 _LEVER_DRAWS = 64
 #: A scenario that runs as it is.

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from forecast.tables.remote.trust_on_first_use import Copy
     from forecast.tables.schema.descriptor import Package, Resource
 
-__all__ = ["diff", "fetch", "refresh"]
-
 # --- Editions and forecasts -------------------------------------------------------------------------------------------
 # ``forecast tables refresh``: what is described is fetched anew, and what changed says how far the forecasts move.
 

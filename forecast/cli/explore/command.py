@@ -12,8 +12,6 @@ from forecast.cli import completion, render
 from forecast.cli.reading_options import MAX_REQUEST_DRAWS, access_options, request_options
 from forecast.errors import UsageError
 
-__all__ = ["explore"]
-
 
 @click.command()
 @click.argument("scenario", default="", shell_complete=completion.complete_names("scenario", files=True))

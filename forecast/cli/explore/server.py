@@ -39,10 +39,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-__all__ = [
-    "TOKEN_HEADER", "TOKEN_PARAMETER", "Budget", "Guard", "answer_within", "app", "listen", "serve", "served_page",
-]  # fmt: skip
-
 HOST = "127.0.0.1"
 #: The header that carries the token, and the parameter of an address that does.
 TOKEN_HEADER, TOKEN_PARAMETER = "x-forecast-token", "token"

@@ -30,8 +30,6 @@ from forecast.scenarios.quantities.node import Node
 from forecast.scenarios.registered import parse_scenario
 from forecast.scenarios.scenario import Scenario
 
-__all__ = ["MAX_UPLOADS", "MAX_UPLOAD_BYTES", "Session"]
-
 #: Bytes of one uploaded file, and how many of them are kept.
 MAX_UPLOAD_BYTES, MAX_UPLOADS = 10_000_000, 20
 #: What a page may ask with, and what each must be.

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from forecast.fit.fit import Fit
     from forecast.planning.allocate import Allocation
 
-__all__ = ["allocate"]
-
 DEFAULT_COST = "6*N*D"
 
 

@@ -16,8 +16,6 @@ from forecast.report.words.number_text import format_or_dash
 if TYPE_CHECKING:
     from forecast.fit.compare import Comparison
 
-__all__ = ["compare", "show_comparison"]
-
 _MEASURE_LABELS = {"aic": "AIC", "aicc": "AICc", "bic": "BIC", "rollout": "extrapolation"}
 
 

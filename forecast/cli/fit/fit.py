@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from forecast.laws import Law
     from forecast.tables.columns import Columns
 
-__all__ = ["fit"]
-
 SCHEME_NAMES = ("pairs", "residuals", "wild", "cluster")
 
 

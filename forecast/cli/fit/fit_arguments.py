@@ -20,23 +20,6 @@ if TYPE_CHECKING:
     from forecast.laws import Law
     from forecast.tables.columns import Columns
 
-__all__ = [
-    "data_of",
-    "fit_of",
-    "fits_of",
-    "is_name",
-    "law_of",
-    "parse_conditions",
-    "parse_formulas",
-    "parse_names",
-    "parse_numbers",
-    "parse_option_number",
-    "parse_settings",
-    "plugins_of",
-    "with_formula_columns",
-    "write_outputs",
-]
-
 _CONDITION_PATTERN = re.compile(r"(?P<column>\s*\S.*?)(?P<operator> is |<=|>=|==|<|>)(?P<value>.*\S\s*)", re.DOTALL)
 #: How what ``--set`` takes is written.
 SETTING_FORM = "KEY=VALUE"

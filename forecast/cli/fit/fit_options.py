@@ -19,15 +19,6 @@ from forecast.formula.numbers import POWERS_OF_TEN, parse_number
 if TYPE_CHECKING:
     from forecast.tables.columns import Columns
 
-__all__ = [
-    "FitOptions",
-    "NumberType",
-    "data_options",
-    "let_option",
-    "output_options",
-    "seed_option",
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class FitOptions:

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from forecast.fit.fits import Fits
     from forecast.laws import Law
 
-__all__ = ["fit_data", "fits_data", "show_fit", "write_many", "write_one"]
-
 #: Fits that are judged one by one, which takes the time of an interval for each; of more only the outcome is said.
 MAX_JUDGED_FITS = 100
 #: Parameters named in a headline.

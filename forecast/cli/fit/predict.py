@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from forecast.fit.fits import Fits
     from forecast.tables.columns import Columns
 
-__all__ = ["predict"]
-
 _MAX_PRINTED_ROWS = 50
 #: Fits whose own warnings are repeated; the others are counted.
 _MAX_WARNED_FITS = 10

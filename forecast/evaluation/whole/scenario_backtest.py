@@ -48,18 +48,6 @@ from forecast.scenarios.scenario import Scenario
 if TYPE_CHECKING:
     from forecast.contract.registry import Registry
 
-__all__ = [
-    "HORIZON_YEARS",
-    "ObservedQuantity",
-    "Published",
-    "backtest_scenario",
-    "extrapolate_series",
-    "last_value",
-    "published_levels",
-    "published_models",
-    "quantiles_at",
-]
-
 # --- Rivals -----------------------------------------------------------------------------------------------------------
 # What stands beside a scenario in the past: what was observed, the series carried on, and what had been published.
 

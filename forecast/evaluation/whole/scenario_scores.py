@@ -19,13 +19,6 @@ from forecast.base.quantiles import QUANTILE_NAMES, QUANTILES
 from forecast.errors import DataError, ForecastError, PluginError, UsageError, printable
 from forecast.evaluation.scores import coverage, weighted_interval
 
-__all__ = [
-    "EXTRAPOLATED", "LAST_VALUE_RIVAL", "OWN_TREND", "RIVALS", "ROUND_DIGITS", "SCALES", "Scale",
-    "coverage_sentence", "forecast_rows", "limitation_lines", "max_independent_vintages", "month_of", "of_rows",
-    "of_scenario", "quantity_scores", "record_sentences", "scored_forecasts", "screen_line", "unit_text",
-    "write_record",
-]  # fmt: skip
-
 Array = NDArray[np.float64]
 
 

@@ -11,8 +11,6 @@ import numpy as np
 from forecast.errors import UnitError, printable
 from forecast.fit.options import FitRequest
 
-__all__ = ["in_order", "in_units"]
-
 
 def in_order(data: Any, request: FitRequest, name: str) -> FitRequest:
     """Return the request with weights, errors and groups that have row labels in the order of the data's rows.

@@ -18,18 +18,6 @@ if TYPE_CHECKING:
     from forecast.fit.options import FitRequest
     from forecast.laws import Law
 
-__all__ = [
-    "MIN_GROUPS",
-    "check_scheme",
-    "check_varying",
-    "expand_start",
-    "group_codes",
-    "labels_of",
-    "number_label",
-    "of_groups",
-    "point_codes",
-]
-
 
 #: Fewer groups than this say little about how groups differ.
 MIN_GROUPS = 10

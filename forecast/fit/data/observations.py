@@ -23,8 +23,6 @@ from forecast.tables.column_names import check_named_once
 if TYPE_CHECKING:
     from forecast.laws import Law
 
-__all__ = ["Observations", "column_numbers", "points_of", "read_observations"]
-
 
 #: Where y is nowhere larger than this, or its inverse, sums of squares leave the range of numbers.
 MIN_MAGNITUDE = 1e-120

@@ -11,9 +11,6 @@ import numpy as np
 
 from forecast.base.arrays import Array
 
-__all__ = ["autocorrelation", "error_inflation"]
-
-
 #: What sqrt(n) times the autocorrelation of independent residuals exceeds in one case of twenty.
 ONE_SIDED_Z95 = 1.645
 #: Residuals that follow each other more closely than this leave no evidence to speak of.

@@ -14,8 +14,6 @@ from forecast.formula.tree import Binary, Name, Number
 if TYPE_CHECKING:
     from forecast.fit.problem.problem import Problem
 
-__all__ = ["edge_reasons", "together"]
-
 
 #: Variables whose scatter about a line is below this share of their spread vary together.
 MAX_SCATTER_SHARE = 1e-6

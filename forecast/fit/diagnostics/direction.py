@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from forecast.fit.problem.problem import Problem
     from forecast.fit.solutions import Solutions
 
-__all__ = ["opposite_direction"]
-
 
 #: What has this chance without any trend is one; of fewer points nothing is said.
 CHANCE, MIN_POINTS = 0.01, 5

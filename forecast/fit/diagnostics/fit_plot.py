@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from forecast.fit.fit import Fit
     from forecast.fit.fits import Fits
 
-__all__ = ["drawable", "panel", "plot_fit"]
-
 #: An axis is logarithmic where its values are positive and span more than this factor.
 _LOG_AXIS_RATIO = 10.0
 _N_CURVE_POINTS = 200

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from forecast.fit.problem.problem import Problem
     from forecast.fit.solutions import Solutions
 
-__all__ = ["Diagnostics", "diagnose"]
-
 
 #: Identifiability is judged at this level, whatever the level of the requested intervals.
 DIAGNOSIS_LEVEL = 0.95

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from forecast.fit.inference.profile_endpoints import Optima
     from forecast.fit.problem.problem import Problem
 
-__all__ = ["Influence", "influence", "influence_of_points"]
-
 
 #: A point decides a parameter if chance puts the worst of all points so far off with less than this probability (below
 #: 5 %, so that a law that bends, whose residuals are not quite Student's, raises no more false alarms than that) ...

@@ -16,8 +16,6 @@ from forecast.fit.data.groups import point_codes
 if TYPE_CHECKING:
     from forecast.fit.problem.problem import Problem
 
-__all__ = ["MAX_P_VALUE", "LackOfFit", "lack_of_fit"]
-
 
 #: Below this probability a law is said to miss.
 MAX_P_VALUE = 0.01

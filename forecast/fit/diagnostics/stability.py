@@ -18,8 +18,6 @@ from forecast.fit.sizes import TABLE_ELEMENTS
 if TYPE_CHECKING:
     from forecast.fit.solutions import Solutions
 
-__all__ = ["stability_tests"]
-
 
 #: The last points are looked at most: a point weighs as its place to this power, as in `forecast.extrapolate`.
 RECENCY_POWER = 2.0

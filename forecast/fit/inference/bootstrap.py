@@ -41,8 +41,6 @@ from forecast.laws.grouped import Grouped
 if TYPE_CHECKING:
     from forecast.fit.solutions import Solutions
 
-__all__ = ["Resampling", "bootstrap", "run_bootstrap", "with_replicates"]
-
 
 #: Curves whose bootstraps are done together.
 CURVES_PER_BATCH = 8

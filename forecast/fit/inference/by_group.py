@@ -17,8 +17,6 @@ from forecast.fit.problem.coordinates import solver_coordinates
 from forecast.fit.solutions import Solutions
 from forecast.laws.grouped import Grouped
 
-__all__ = ["GroupSolution", "groups_text", "one_of"]
-
 if TYPE_CHECKING:
     from forecast.fit.fit import Fit
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from forecast.fit.problem.coordinates import Coordinates
     from forecast.laws import Law
 
-__all__ = ["WIDE_INTERVAL_REASON", "assess_parameters"]
-
 _Rows: TypeAlias = IntArray | slice
 
 #: How much the objective may rise when a nonlinear parameter that ran to 0 is set to it.

@@ -15,8 +15,6 @@ from forecast.errors import UsageError, printable
 if TYPE_CHECKING:
     from forecast.fit.fit import Fit
 
-__all__ = ["MAX_DRAWS", "check_draws", "draws_at", "interval", "joint_draws", "parameter_draws", "published_draws"]
-
 
 #: More draws than this would fill the memory before they sharpen an interval.
 MAX_DRAWS = 1_000_000

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from forecast.fit.fit import Fit
     from forecast.fit.solutions import Solutions
 
-__all__ = ["INTERVAL_METHODS", "check_interval_arguments", "interval_arrays", "origin", "published_interval", "refusal"]
-
 
 INTERVAL_METHODS = ("profile", "wald", "bootstrap")
 UNBOUNDED_REASON = "it is not identified by these data (its profile likelihood is limited on neither side)"

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from forecast.fit.inference.uncertainty import Uncertainty
     from forecast.fit.problem.problem import Problem
 
-__all__ = ["posterior"]
-
 
 #: An effective share of the draws below this is said in a warning.
 MIN_ESS_SHARE = 0.3

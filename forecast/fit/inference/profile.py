@@ -26,19 +26,6 @@ if TYPE_CHECKING:
     from forecast.fit.problem.problem import Problem
     from forecast.fit.solutions import Solutions
 
-__all__ = [
-    "ProfileCurve",
-    "allowed_rise",
-    "check_data",
-    "endpoints_of",
-    "hidden_ridges",
-    "no_profile",
-    "optimum",
-    "problem_of_fit",
-    "profile",
-    "refute",
-]
-
 
 #: Fits whose limits are searched together.
 FITS_PER_BATCH = 1024

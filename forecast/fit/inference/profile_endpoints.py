@@ -24,8 +24,6 @@ from forecast.fit.problem.target import Target
 from forecast.fit.sizes import UNCHECKED_STEP_TOLERANCE
 from forecast.fit.solve import newton
 
-__all__ = ["Optima", "ProfileEndpoints", "refit"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Optima:

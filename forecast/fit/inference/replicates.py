@@ -9,9 +9,6 @@ import numpy as np
 from forecast.base.arrays import Array, BoolArray
 from forecast.base.lazy import xr
 
-__all__ = ["Replicates"]
-
-
 #: Percentiles are taken where this many replicates lie beyond each of them.
 MIN_TAIL_COUNT = 5
 

@@ -24,17 +24,6 @@ if TYPE_CHECKING:
     from forecast.fit.objectives.objective import Objective
     from forecast.fit.problem.problem import Problem
 
-__all__ = [
-    "REPLICATES_PER_BLOCK",
-    "SCHEMES",
-    "Resample",
-    "Sample",
-    "Scheme",
-    "check_replicates",
-    "draw_blocks",
-    "resampled_row_counts",
-]
-
 
 #: Replicates in a block: drawn whole and then cut, so that fewer are a prefix of more.
 REPLICATES_PER_BLOCK = 256

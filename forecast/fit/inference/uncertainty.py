@@ -14,8 +14,6 @@ from forecast.base.arrays import Array, BoolArray, IntArray
 from forecast.base.streams import student_t
 from forecast.errors import UncertaintyError
 
-__all__ = ["ROUNDING_REASON", "Uncertainty", "join_uncertainties", "placed"]
-
 #: What is said of a fit whose residuals are rounding.
 ROUNDING_REASON = "the data lie on the law to rounding"
 

@@ -20,8 +20,6 @@ from forecast.errors import ForecastError
 if TYPE_CHECKING:
     from forecast.laws import Law
 
-__all__ = ["Kernel", "LawState", "Placement", "ProgramKernel", "natural", "to_logs", "total"]
-
 
 #: Up to this many numbers in a table all sums are taken at once.
 MAX_ONE_CALL_ELEMENTS = 4096

@@ -18,8 +18,6 @@ from forecast.laws.grouped import Grouped
 if TYPE_CHECKING:
     from forecast.laws import Law
 
-__all__ = ["GroupKernel", "is_supported"]
-
 
 def is_supported(law: Law, variables: Mapping[str, Array]) -> bool:
     """Tell whether a law is grouped, has a formula, and all fits share the points."""

@@ -22,8 +22,6 @@ from forecast.formula.tree import Binary, Call, Name, Node, Number, Unary
 if TYPE_CHECKING:
     from forecast.laws import Law
 
-__all__ = ["PowerSum", "exponential", "power_terms"]
-
 #: The parts of an affine function: a parameter (None: none) to what it is multiplied with, a tree over variables alone.
 #: ``"log a"`` is the logarithm of the parameter ``a``; no parameter has a blank in its name.
 Affine: TypeAlias = dict[str | None, Node]

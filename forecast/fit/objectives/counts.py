@@ -10,8 +10,6 @@ import numpy as np
 from forecast.base.arrays import Array
 from forecast.fit.objectives.objective import Objective, Option, RowRule
 
-__all__ = ["Binomial", "Poisson"]
-
 
 class Poisson(Objective):
     """Minus the log likelihood of counts whose mean is the law, less that of a perfect fit."""

@@ -11,8 +11,6 @@ import numpy as np
 from forecast.base.arrays import Array
 from forecast.fit.objectives.objective import Objective, Option, Scratch
 
-__all__ = ["HUBER_FACTOR", "Huber", "HuberLikelihood", "huber_constant"]
-
 #: Huber's threshold in units of the residual scale: 95 % efficient where the noise is normal.
 HUBER_FACTOR = 1.345
 

@@ -16,8 +16,6 @@ from forecast.base.arrays import Array, BoolArray
 from forecast.base.number_checks import is_real
 from forecast.errors import UnknownNameError, UsageError, printable
 
-__all__ = ["Objective", "Option", "RowRule", "Scratch", "effective_rows", "robust_scale", "weighted_median"]
-
 
 @dataclass(frozen=True)
 class Option:

@@ -10,8 +10,6 @@ import numpy as np
 from forecast.base.arrays import Array
 from forecast.fit.objectives.objective import Objective, Option
 
-__all__ = ["Quantile"]
-
 
 class Quantile(Objective):
     """The quantile loss of level ``tau``, its kink rounded off over ``width``.

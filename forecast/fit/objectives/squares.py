@@ -11,8 +11,6 @@ import numpy as np
 from forecast.base.arrays import Array
 from forecast.fit.objectives.objective import Objective, Scratch
 
-__all__ = ["Gaussian", "Squares"]
-
 
 class Squares(Objective):
     """The sum of squares, not halved."""

@@ -19,18 +19,6 @@ from forecast.errors import FitError
 from forecast.fit.pool.curve_constants import TUNING, Tuning
 from forecast.fit.pool.law_pool import EXACT_FIT_RTOL, LawPool, pool
 
-__all__ = [
-    "DRIFT",
-    "LAST_VALUE",
-    "MIN_CURVE_POINTS",
-    "CurveForecast",
-    "ceiling_of",
-    "forecast_curve",
-    "is_rising",
-    "local_noise",
-]  # fmt: skip
-
-
 #: The forecasts that are combined; those beside the pool of laws have the names that a backtest gives them.
 POOL, LAST_VALUE, DRIFT = "pool", "last-value", "drift"
 #: Points that a curve needs.

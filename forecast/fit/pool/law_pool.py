@@ -17,8 +17,6 @@ from forecast.base.arrays import Array, IntArray
 from forecast.fit.pool.curve_constants import TUNING, Tuning
 from forecast.laws import Law, law
 
-__all__ = ["CURVE_FAMILIES", "EXACT_FIT_RTOL", "CurveFamily", "LawPool", "pool"]
-
 
 def _grid(**values: Sequence[float] | Array) -> dict[str, Array]:
     """Return every combination, one row each: (G, 1) a name."""

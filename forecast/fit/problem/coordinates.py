@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from forecast.fit.problem.problem import Problem
     from forecast.laws import Law
 
-__all__ = ["Coordinates", "law_label", "solver_coordinates", "start_in_coordinates"]
-
 
 def law_label(law: Law) -> str:
     """Return what to call a law in a message: its name, or its formula."""

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from forecast.laws.forms import Form
     from forecast.laws.program import Program
 
-__all__ = ["Orthogonal", "OrthogonalKernel", "covariance"]
-
 
 #: Steps towards the true variables of a point, at most, and the share of a squared distance that the last may promise.
 MAX_SHIFT_STEPS, BLIND_SHIFT_RTOL = 60, 1e-14

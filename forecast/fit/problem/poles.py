@@ -24,16 +24,6 @@ if TYPE_CHECKING:
     from forecast.fit.problem.problem import Problem
     from forecast.laws import Law
 
-__all__ = [
-    "POLE_AMONG_DATA",
-    "POLE_BY_CHANCE",
-    "POLE_FITS_CLOSER",
-    "Poles",
-    "pole_remark",
-    "poles_of",
-    "speaks_for_pole",
-]
-
 
 #: Why a fit that has settled is no optimum.
 POLE_AMONG_DATA, POLE_FITS_CLOSER = "the law has a pole among the data", "with a pole among the data it fits closer"

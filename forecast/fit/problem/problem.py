@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from forecast.fit.problem.coordinates import Coordinates
     from forecast.laws import Law
 
-__all__ = ["Problem", "kernel_for", "multiplied_parameters", "on_bound"]
-
 
 #: Nearer to a bound than this share is on it.
 BOUND_RTOL = 1e-7

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from forecast.fit.problem.target import Target
     from forecast.laws import Law
 
-__all__ = ["Rescaled", "Rescaling", "find_rescaling", "rescale_problem", "rescaled_curves", "typical"]
-
 
 #: A condition counts as one of its own if it is this far from following from the others.
 CONDITION_RANK_RTOL = 1e-9

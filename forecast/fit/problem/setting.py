@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from forecast.fit.objectives.objective import Objective
     from forecast.laws import Law
 
-__all__ = ["Setting"]
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Setting:

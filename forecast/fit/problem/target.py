@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from forecast.fit.objectives.objective import Objective
     from forecast.fit.problem.coordinates import Coordinates
 
-__all__ = ["EXACT_RTOL", "RESIDUAL_RTOL", "Evaluation", "Target"]
-
 
 #: Residuals this small beside the observations are rounding.
 RESIDUAL_RTOL = 1e-11

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from forecast.fit.data.observations import Observations
     from forecast.laws import Law
 
-__all__ = ["solve_batch"]
-
 
 FINAL_OPTIONS: dict[str, Any] = {"tolerance": STEP_TOLERANCE, "blind": UNCHECKED_STEP_TOLERANCE}
 #: What a walk over a whole grid counts as: more than one start.

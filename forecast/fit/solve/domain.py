@@ -18,8 +18,6 @@ from forecast.fit.solve.starts import low_discrepancy, plausible_values, shift_p
 if TYPE_CHECKING:
     from forecast.fit.problem.problem import Problem
 
-__all__ = ["MAX_FINITE_SHARE", "check_domain", "law_values", "likely_parameters"]
-
 
 #: How many parameters are tried, and how far they are moved off round numbers.
 N_SAMPLES, OFF_ROUND_FACTOR = 64, 1.0137

@@ -23,9 +23,6 @@ from forecast.fit.solve.separable import solved_directly
 from forecast.fit.solve.starts import Grid
 from forecast.fit.solver_options import MultistartOptions
 
-__all__ = ["Solution", "count_agreeing", "is_optimum", "is_too_few", "outcome", "search", "solve_one"]
-
-
 #: Fewer of the starts than this share are few.
 MIN_AGREEING_SHARE = 0.1
 

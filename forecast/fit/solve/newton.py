@@ -19,9 +19,6 @@ from forecast.fit.problem.target import Target
 from forecast.fit.sizes import CACHE_ELEMENTS
 from forecast.fit.solve.steps import curvature, decrement, frozen, relative, saddle_free, solve_damped
 
-__all__ = ["MAX_RELATIVE_OFFSET", "NewtonResult", "check_by_second_route", "refine", "solve", "unsolved_result"]
-
-
 #: The largest share of the residual's length that may still be explained by moving the parameters: Bates and Watts'
 #: relative offset (1981). Half the Newton decrement, over the objective, is its square.
 MAX_RELATIVE_OFFSET = 1e-6

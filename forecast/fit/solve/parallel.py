@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from forecast.laws import Law
 
-__all__ = ["Progress", "Workers", "check_workers", "share"]
-
 Found = TypeVar("Found")
 #: What it takes to start processes, which import what they need: work that would save less is done here.
 START_SECONDS = 1.0

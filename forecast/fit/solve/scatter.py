@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from forecast.fit.problem.problem import Problem
     from forecast.fit.problem.setting import Setting
 
-__all__ = ["with_scatter"]
-
 
 #: The scatter of y is at least this share of what the errors in x make of it.
 MIN_SCATTER_SHARE = 1e-3

@@ -33,18 +33,6 @@ if TYPE_CHECKING:
     from forecast.fit.solver_options import GridOptions
     from forecast.laws import Law
 
-__all__ = [
-    "Grid",
-    "ProjectedGrid",
-    "coarse_grid",
-    "exponent_parameters",
-    "filled",
-    "linear_parameters",
-    "low_discrepancy",
-    "nonnegative",
-    "plausible_values",
-]
-
 #: A seed and the key of a stream of it: generators are imported where one is made.
 Seed: TypeAlias = tuple[int, tuple[int, ...]]
 

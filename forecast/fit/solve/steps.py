@@ -9,9 +9,6 @@ import numpy as np
 
 from forecast.base.arrays import Array, BoolArray, IntArray
 
-__all__ = ["curvature", "decrement", "diagonal", "frozen", "relative", "saddle_free", "solve_damped"]
-
-
 #: Up to this many fits a call costs more than its numbers.
 BATCH_THRESHOLD = 200
 

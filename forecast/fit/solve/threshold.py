@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from forecast.fit.problem.target import Target
     from forecast.fit.solve.newton import NewtonResult
 
-__all__ = ["residual_scale", "with_threshold", "with_width"]
-
 
 #: Huber's threshold is at least this share of the observations' size (1 of logarithms): below, nothing but rounding is
 #: left of the squares. A width is at least the other.

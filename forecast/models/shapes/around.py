@@ -12,8 +12,6 @@ from forecast.models.protocol import Description, FittedShape
 if TYPE_CHECKING:
     from forecast.base.streams import Streams
 
-__all__ = ["Around"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Around(FittedShape):

@@ -15,8 +15,6 @@ from forecast.models.shapes.frontiers import MAX_LOG_FACTOR
 if TYPE_CHECKING:
     from forecast.base.streams import Streams
 
-__all__ = ["Conditioned", "condition_draws"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Conditioned(Around):

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from forecast.base.streams import Streams
 
-__all__ = ["MAX_LOG_FACTOR", "Anchored", "Raised", "frontier", "highest", "record_sign"]
-
 T = TypeVar("T", bound="np.generic")
 
 #: A factor beyond e to this leaves what a float can hold once units are converted; such draws stay there, finite.

@@ -15,8 +15,6 @@ from forecast.models.shapes.around import Around
 if TYPE_CHECKING:
     from forecast.base.streams import Streams
 
-__all__ = ["OnScale"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class OnScale(Around):

@@ -14,8 +14,6 @@ from forecast.models.shapes.around import Around
 if TYPE_CHECKING:
     from forecast.base.streams import Streams
 
-__all__ = ["Rows", "row_gap"]
-
 #: A series is at most so many times as long as the years between two rows of its paths: more would only cost time.
 MAX_ROWS_A_SPAN = 50
 

@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-__all__ = ["Binding"]
-
-
 class Binding(Columns):
     """What every limit of a graph does to its quantity in the worlds of a batch.
 

@@ -28,19 +28,6 @@ if TYPE_CHECKING:
     from forecast.scenarios.graph import ScenarioGraph
     from forecast.scenarios.quantities.node import Combination
 
-__all__ = [
-    "NONE_LABEL",
-    "TOGETHER_LABEL",
-    "DateDraws",
-    "Dates",
-    "Earliest",
-    "PooledDates",
-    "answer_variables",
-    "earliest",
-    "rival_of_draw",
-    "to_datetime64",
-]
-
 Array = NDArray[np.float64]
 
 

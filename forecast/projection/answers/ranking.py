@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-__all__ = ["Ranked", "best_shares", "first"]
-
-
 class Ranked(Columns):
     """What the worlds of a batch say to every ranking of a graph.
 

@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-__all__ = ["ValueReducer"]
-
-
 class ValueReducer(Columns):
     """What every world says to the questions for values.
 

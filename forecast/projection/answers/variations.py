@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from forecast.projection.result import Projection
     from forecast.scenarios.scenario import Scenario
 
-__all__ = ["QUESTION_PARTS", "dimension", "swept", "touched", "variations"]
-
 # --- Sweeps -----------------------------------------------------------------------------------------------------------
 # A sweep: one projection for each value that something is set to, side by side along a dimension of its name.
 #

@@ -15,8 +15,6 @@ from forecast.base.streams import Streams
 
 Array = NDArray[np.float64]
 
-__all__ = ["PAIR", "DrawlessStreams", "alike", "dense", "distinct", "pair", "read_only", "spread", "still"]
-
 #: The worlds that are computed in place of all.
 PAIR = 2
 

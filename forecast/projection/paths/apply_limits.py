@@ -20,9 +20,6 @@ from forecast.projection.crossing import Crossing, find_crossing
 
 Array = NDArray[np.float64]
 
-
-__all__ = ["BINDS", "binding", "check_kept", "hold_record", "limited"]
-
 #: The share of the unlimited value from which on a limit binds.
 BINDS = 0.01
 

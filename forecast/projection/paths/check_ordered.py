@@ -10,8 +10,6 @@ from forecast.projection.model_fits import ModelFits
 from forecast.projection.plan import Plan
 from forecast.scenarios.graph import ScenarioGraph
 
-__all__ = ["check_ordered"]
-
 
 def check_ordered(graph: ScenarioGraph, fits: ModelFits, seed: int) -> None:
     """Refuse a fitted number that is to move together with others, and that a model has not, or that is certain.

@@ -19,8 +19,6 @@ from forecast.base.roots import find_roots
 from forecast.formula import Binary, Call, Name, Node, Unary
 from forecast.formula.tree import walk
 
-__all__ = ["find_solutions", "is_injective"]
-
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 

@@ -17,8 +17,6 @@ from forecast.projection.failures import FailureLog
 if TYPE_CHECKING:
     from forecast.projection.evaluate import Block
 
-__all__ = ["WORLDS", "by_moments", "pass_before"]
-
 #: Draws to fit to, whatever the number of draws of the run: otherwise the fit, and with it every draw, would change
 #: with that number, and fewer draws would be no prefix of more. The mean is then known to 1.1 % of the spread, and the
 #: spread of a normal to 0.8 %.

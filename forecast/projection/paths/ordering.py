@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-__all__ = ["in_order", "scores"]
-
-
 def scores(group: Correlation, name: str, own: Mapping[str, Array], drawn: frozenset[str]) -> Array:
     """Return normal scores of one member of a group, with the stated correlations to the other members, (draw,).
 

@@ -37,8 +37,6 @@ FIT_BYTES = 40 * 2**20
 #: What an entry takes beside its arrays: its key, its place, and the objects around the arrays.
 ENTRY_BYTES = 1024
 
-__all__ = ["BoundedStore", "CachedResult", "CachedStreams", "RunCache", "buffers", "cache_of_process", "identity_of"]
-
 #: The quantity, empty where it is whichever asks first, and the model that warns, with the warnings.
 ModelWarnings = tuple[str, str, tuple[ForecastWarning, ...]]
 

@@ -25,8 +25,6 @@ from forecast.units import Prepared
 Array = NDArray[np.float64]
 Compare = Callable[[Any, Any], Any]
 
-__all__ = ["Changes", "StepDates", "StepProgram", "StepValue"]
-
 _ARITHMETIC = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide}
 
 

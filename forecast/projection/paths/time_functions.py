@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-
-__all__ = ["Past", "at_step", "over_time", "step_reader"]
-
 #: Dates closer than this are the same: a third of a second, far above the rounding of a decimal year.
 SAME_DATE = 1e-8
 #: How many years `growth` looks back where nobody says.

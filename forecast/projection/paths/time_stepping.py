@@ -48,9 +48,6 @@ Array = NDArray[np.float64]
 Rows = dict[str, Array]
 Call = Callable[[], object]
 
-
-__all__ = ["step_through"]
-
 #: So many numbers are computed at once: what fits the processor's caches.
 CACHED = 2**15
 

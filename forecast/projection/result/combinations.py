@@ -10,8 +10,6 @@ import numpy as np
 
 from forecast.base.lazy import xr
 
-__all__ = ["combination_places", "combinations", "finite_or_none", "iso"]
-
 
 def combinations(data: xr.DataArray, over: tuple[str, ...]) -> Iterator[tuple[dict[str, str], xr.DataArray]]:
     """Walk the combinations of the choices along which `data` extends, the dimensions `over` left whole."""

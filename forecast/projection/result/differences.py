@@ -21,8 +21,6 @@ from forecast.projection.result.shifts import SHIFT_LEVELS, comparable_choices, 
 if TYPE_CHECKING:
     from forecast.projection.result.projection import Projection
 
-__all__ = ["AnswerDifference", "answer_differences", "baseline"]
-
 #: Answers that have numbers of which it can be said by how much they differ.
 _COMPARABLE = (DateAnswer, ValueAnswer, RankingAnswer)
 

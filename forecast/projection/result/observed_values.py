@@ -24,17 +24,6 @@ Array = NDArray[np.float64]
 #: Expressions of expressions that are followed to what is observed.
 _MAX_DEPTH = 8
 
-__all__ = [
-    "LastObservation",
-    "Threshold",
-    "first_step_median",
-    "keeps_records",
-    "last_observation",
-    "observed_points",
-    "of_choices",
-    "threshold",
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class LastObservation:

@@ -26,11 +26,6 @@ from forecast.projection.result.combinations import combinations
 if TYPE_CHECKING:
     from forecast.projection.result.projection import Projection
 
-__all__ = [
-    "AnswerDistribution", "AnswerRow", "Contestant", "DateAnswer", "FirstAnswer", "FirstRow", "ProjectedAnswer",
-    "RankingAnswer", "RankingRow", "ValueAnswer",
-]  # fmt: skip
-
 Array = NDArray[np.float64]
 
 

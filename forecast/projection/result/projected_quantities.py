@@ -20,8 +20,6 @@ from forecast.projection.result.combinations import combination_places, combinat
 if TYPE_CHECKING:
     from forecast.projection.result.projection import Projection
 
-__all__ = ["RETURNS_ATTRIBUTE", "ProjectedLimit", "ProjectedQuantity", "projected_limits"]
-
 #: The attribute of what is stored at its ends alone, is the same number at both in all worlds, and moves between them.
 RETURNS_ATTRIBUTE = "returns"
 

@@ -39,9 +39,6 @@ from forecast.projection.result.projected_answers import (
 from forecast.projection.result.projected_quantities import ProjectedLimit, ProjectedQuantity, projected_limits
 from forecast.scenarios.quantities.levers import Lever
 
-__all__ = ["Choice", "Projection", "Settings"]
-
-
 #: Kinds of quantities that are one uncertain number a world.
 DRAWN_KINDS = ("prior", "regime", "draws", "fitted")
 #: So many of what fails in some worlds are named in the warning.

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from forecast.projection.result.projected_answers import ProjectedAnswer
     from forecast.projection.result.projection import Projection
 
-__all__ = ["SHIFT_LEVELS", "comparable_choices", "find_shift"]
-
 Array = NDArray[np.float64]
 
 #: The smallest shifts that these shares of the worlds have at most, by their names in a record.

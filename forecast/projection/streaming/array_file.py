@@ -34,8 +34,6 @@ from forecast.errors import DataError, printable
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["load_arrays", "save_arrays"]
-
 #: What a file of arrays begins with, before its checksum.
 _MAGIC = b"lawcast arrays 1 "
 #: The first line: this, the SHA-256 of everything after the line, and its end.

@@ -44,8 +44,6 @@ if TYPE_CHECKING:
 
     from forecast.projection.streaming.reduce import BatchResult
 
-__all__ = ["DRAWS_PER_BATCH", "Checkpoint", "Job", "run_batches"]
-
 Array = NDArray[np.float64]
 
 

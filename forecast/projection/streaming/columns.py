@@ -18,8 +18,6 @@ from forecast.base.quantiles import QUANTILES
 from forecast.projection.paths.alike import alike
 from forecast.projection.streaming.histograms import DateHistogram, ValueHistogram
 
-__all__ = ["Column", "Columns", "KeptColumn", "SummedColumn", "WorldColumn", "merge", "to_arrays", "unpack"]
-
 # --- Holdings ---------------------------------------------------------------------------------------------------------
 # What the parts of a reduced batch hold, in one form: so that batches are added up, sent and saved in one way.
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from forecast.projection.evaluate import Schedule
     from forecast.projection.plan import Step
 
-__all__ = ["peak_bytes", "step_bytes", "work_bytes"]
-
 NUMBER_BYTES = 8
 #: Operations that hand on what they read, unless a world fails.
 PASSING = frozenset({"kept", "member", "quantity", "row"})

@@ -18,9 +18,6 @@ from forecast.base.sobol import REPLICATES
 Array = NDArray[np.float64]
 Keys = NDArray[np.int64]
 
-
-__all__ = ["BIN_RTOL", "DATE_BINS", "DateHistogram", "ValueHistogram", "replicate_error"]
-
 #: A bin holds the numbers that agree in sign, exponent and this many bits: 64 bins for every doubling.
 _MANTISSA_BITS = 6
 _DROPPED = 52 - _MANTISSA_BITS

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from forecast.projection.streaming.batches import Job
     from forecast.projection.streaming.reduce import BatchResult
 
-__all__ = ["check_sendable", "of_cluster", "of_processes", "open_client"]
-
 #: The job of the process that this one was forked from.
 _FORKED_JOB: list[Job] = []
 

@@ -39,8 +39,6 @@ Mask = NDArray[np.bool_]
 
 T = TypeVar("T")
 
-__all__ = ["BatchResult", "DrawCounts", "Reads"]
-
 
 @dataclass(frozen=True)
 class DrawCounts:

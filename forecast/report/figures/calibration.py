@@ -10,8 +10,6 @@ from forecast.base.plot_style import COLOURS
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["chart", "plot_calibration"]
-
 #: Characters of a share of 100 %.
 _BAR_WIDTH = 50
 

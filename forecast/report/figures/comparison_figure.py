@@ -12,8 +12,6 @@ from forecast.base import plot_style
 from forecast.base.json_text import nan_if_none
 from forecast.errors import printable
 
-__all__ = ["plot_backtest", "plot_comparison"]
-
 #: So many rivals are drawn, the best ones.
 _MAX_RIVALS = 24
 

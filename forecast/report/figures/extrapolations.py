@@ -11,8 +11,6 @@ from forecast.base import plot_style
 if TYPE_CHECKING:
     from forecast.evaluation.extrapolate import Extrapolation
 
-__all__ = ["plot_extrapolation"]
-
 
 def plot_extrapolation(answer: Extrapolation, path: str | os.PathLike[str], *, width: str = "page") -> Path:
     """Draw an extrapolation into a file that ends in ``.svg``, ``.png`` or ``.pdf``, one or two columns wide."""

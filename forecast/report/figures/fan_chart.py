@@ -30,19 +30,6 @@ from forecast.report.words.number_text import amount, scale_of, short_zeros
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "Band",
-    "Fan",
-    "Label",
-    "Line",
-    "OccupiedAreas",
-    "fan_panels",
-    "lines_over_time",
-    "place_labels",
-    "plot_fan",
-    "quantity_label",
-]
-
 Array = NDArray[np.float64]
 
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from forecast.fit.fit import Fit
     from forecast.fit.fits import Fits
 
-__all__ = ["plot_fit", "plot_many_fits"]
-
 _MAX_PLOTTED_POINTS = 20_000
 
 

@@ -20,19 +20,6 @@ from forecast.report.words.number_text import in_signs, percent, scale_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "RANGE_LABEL",
-    "LabelTable",
-    "ShareColumn",
-    "TableLine",
-    "of_group",
-    "plot_group",
-    "plottable_rows",
-    "row_medians",
-    "share_columns",
-    "stand",
-]
-
 #: What the ends of a dotted line are, where rivals have no weights.
 RANGE_LABEL = "lowest and highest median"
 #: Points of a page: the size of labels, of a line of them, what is between two rows, and beside a label and a column.

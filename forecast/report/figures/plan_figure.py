@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from forecast.fit.fit import Fit
 
-__all__ = ["plot_allocation", "plot_predictions"]
-
 #: Points of a prediction that are drawn as rows, and from how many on they are a curve.
 _MAX_PLOTTED_ROWS, _MIN_CURVE_POINTS = 40, 4
 #: Number of budgets around the requested one, and decades to either side.

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-__all__ = ["PANELS", "Mark", "check_panel", "compose", "draw_panel", "legend_handlers", "plot_projection"]
-
 #: What a figure is made of, in the order in which it stands: dates and values with their intervals, trajectories, what
 #: moves the answer, and who is best or first.
 PANELS = ("dates", "values", "path", "drivers", "ranking")

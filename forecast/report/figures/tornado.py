@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-
-__all__ = ["Tornado", "plot_tornado", "tornado"]
-
 #: Most drivers that are drawn.
 _MAX_DRIVERS = 5
 #: What is low and what is high of a number: so much of its worlds at either end.

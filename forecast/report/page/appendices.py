@@ -21,8 +21,6 @@ from forecast.report.headline import Labels
 from forecast.report.page.draw_encoding import MAX_PAGE_CONTESTANTS, MAX_PAGE_DATES, EncodedDraws, shorter
 from forecast.report.words.number_text import amount, format_number
 
-__all__ = ["AssumptionLabels", "about", "appendices", "command", "foreign"]
-
 #: Rows of data that are listed for one quantity, the newest; and characters of any text from outside.
 _MAX_DATA_ROWS, _MAX_APPENDIX_TEXT = 120, 2000
 #: An assumption as a model states it: ``firing_rate [1/s]: lognormal, p05 = 50 (source)``.

@@ -24,8 +24,6 @@ from forecast.projection.answers.ranking import best_shares
 from forecast.projection.result import ProjectedAnswer, Projection, ValueAnswer
 from forecast.sensitivity.first_order import uncertain
 
-__all__ = ["EncodedDraws", "EncodedRanks", "EncodedValues", "Order", "between", "encode_codes", "shorter", "to_base64"]
-
 Codes = NDArray[np.uint8] | NDArray[np.uint16]
 
 

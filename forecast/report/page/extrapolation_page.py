@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from forecast.evaluation.extrapolate import Extrapolation
 
-__all__ = ["write_extrapolation"]
-
 #: Points that are listed, the last ones.
 _MAX_PAGE_POINTS = 500
 

@@ -27,16 +27,6 @@ from forecast.sensitivity.lever_points import N_DRAWS, lever_points, movable
 if TYPE_CHECKING:
     from forecast.scenarios.scenario import Scenario
 
-__all__ = [
-    "LeverAnswers",
-    "LeverControl",
-    "LeverStop",
-    "answer_titles",
-    "carried_answer",
-    "lever_answers",
-    "lever_controls",
-]
-
 #: Digits of a number that somebody sets, or that is stated.
 _STOP_DIGITS = 4
 

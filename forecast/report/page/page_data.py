@@ -45,8 +45,6 @@ from forecast.sensitivity.first_order import certain, uncertain
 if TYPE_CHECKING:
     from forecast.scenarios.scenario import Scenario
 
-__all__ = ["answer_data", "page_contents", "paths_read", "settable", "unit_scales"]
-
 #: What follows the events of a race: several of them at once, and none.
 _TOGETHER_OR_NONE = ("several_at_once", "none_of_them")
 

@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-
-__all__ = ["tornado_data"]
-
 #: So many assumptions are shown, and none that explains less of the variance.
 MAX_TORNADO_BARS, MIN_SHARE = 8, 0.01
 #: Of hundreds of assumptions none is shown that chance moves as far: by so many standard deviations of its share.

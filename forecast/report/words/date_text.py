@@ -7,8 +7,6 @@ import math
 from forecast.base.dates import from_decimal_year
 from forecast.report.words.patterns import load_patterns
 
-__all__ = ["age", "as_text", "fine_interval", "fine_span", "month"]
-
 
 def fine_interval(low: float, high: float) -> bool:
     """Tell whether an interval is so narrow that its dates are said by the month."""

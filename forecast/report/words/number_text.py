@@ -8,18 +8,6 @@ from collections.abc import Sequence
 
 from forecast.report.words.patterns import fill, load_patterns
 
-__all__ = [
-    "amount",
-    "amount_range",
-    "format_number",
-    "format_or_dash",
-    "in_signs",
-    "percent",
-    "scale_of",
-    "short_zeros",
-    "written",
-]
-
 #: Units that take a prefix, and those prefixes; a rate beyond them keeps its power of ten (1.1e21 FLOP/s).
 _PREFIX_FACTORS = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
 _SCALED = re.compile(r"(?P<prefix>[kMGTPE]?)(?P<unit>FLOP/s|FLOP|W|Wh|TEPS|Hz|bit/s|B/s|J)(?P<rest>/.*)?", re.ASCII)

@@ -16,8 +16,6 @@ from typing import Any
 
 from forecast.scenarios.authored_sentences import PART, SLOT
 
-__all__ = ["fill", "load_patterns", "written"]
-
 
 @functools.cache
 def load_patterns() -> dict[str, Any]:

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from forecast.scenarios.scenario import Scenario
     from forecast.scenarios.table_values import Tables
 
-__all__ = ["ChoiceNumber"]
-
 _BARE_NUMBER_PATTERN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf", re.ASCII)
 #: What is a text in any case.
 _TEXT_KEYS = ("unit", "qualifiers", "as", "between", "family")

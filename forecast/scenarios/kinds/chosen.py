@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from forecast.scenarios.scenario import Scenario
     from forecast.scenarios.table_values import Tables
 
-__all__ = ["Chosen", "as_written", "with_choice_names", "with_placeholders"]
-
 _CHOICE_NUMBER_PATTERN = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(?:\s+([A-Za-z(%$1].*))?", re.ASCII)
 _BRACES = re.compile(r"\{([A-Za-z_]\w{0,63}(?:\.[A-Za-z_]\w{0,63})*)\}", re.ASCII)
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from forecast.scenarios.scenario import Scenario
     from forecast.scenarios.table_values import Tables
 
-__all__ = ["Expression"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Expression(QuantityKind):

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from forecast.scenarios.scenario import Scenario
     from forecast.scenarios.table_values import Tables
 
-__all__ = ["FunctionRef"]
-
 #: The keys that are no inputs of the function.
 FUNCTION_KEYS = ("function", "unit", "inputs", "along")
 

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from forecast.scenarios.scenario import Scenario
     from forecast.scenarios.table_values import Tables
 
-__all__ = ["LawRef", "check_wires", "variable_wires"]
-
 #: The keys that are no variables of the law.
 LAW_KEYS = ("law", "fit", "variables", "data", "y", "let", "where", "objective", "unit", "scatter", "qualifiers")
 #: Those that say how a law is fitted.

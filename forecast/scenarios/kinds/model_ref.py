@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from forecast.scenarios.scenario import Scenario
     from forecast.scenarios.table_values import Tables
 
-__all__ = ["ModelRef"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class ModelRef(ModelKind):

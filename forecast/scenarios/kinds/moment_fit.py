@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from forecast.scenarios.scenario import Scenario
     from forecast.scenarios.table_values import Tables
 
-__all__ = ["MomentFit"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class MomentFit(QuantityKind):

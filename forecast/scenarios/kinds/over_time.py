@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from forecast.scenarios.scenario import Scenario
     from forecast.scenarios.table_values import Tables
 
-__all__ = ["OverTime"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class OverTime(QuantityKind):

@@ -19,16 +19,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from forecast.base.arrays import Array
 from forecast.errors import ScenarioError, UnknownNameError, UsageError, printable
-from forecast.scenarios.quantities.kind import Array, Plan, StatedKind
+from forecast.scenarios.quantities.kind import Plan, StatedKind
 from forecast.scenarios.quantities.node import Combination, Node
 
 if TYPE_CHECKING:
     from forecast.scenarios.parse import ScenarioReader
     from forecast.scenarios.scenario import Scenario
     from forecast.scenarios.table_values import Tables
-
-__all__ = ["DrawTable", "OwnDraws", "chosen_rows"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

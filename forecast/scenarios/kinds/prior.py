@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from forecast.scenarios.parse import ScenarioReader
 
 
-__all__ = ["Prior"]
-
-
 @dataclass(frozen=True, kw_only=True)
 class Prior(StatedKind):
     """An uncertain (or fixed) number."""

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from forecast.base.arrays import Array
 from forecast.errors import UnknownNameError, printable
-from forecast.scenarios.quantities.kind import Array, Plan, QuantityKind
+from forecast.scenarios.quantities.kind import Plan, QuantityKind
 from forecast.scenarios.quantities.node import Combination, Node
 from forecast.scenarios.settings import setting_values
 
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from forecast.scenarios.parse import ScenarioReader
     from forecast.scenarios.scenario import Scenario
     from forecast.scenarios.table_values import Tables
-
-__all__ = ["Regime"]
 
 #: What a label may be made of: what the CF conventions allow in ``flag_meanings``.
 _LABEL = re.compile(r"[A-Za-z0-9_.+@-]{1,64}", re.ASCII)

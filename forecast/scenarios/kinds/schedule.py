@@ -17,15 +17,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from forecast.base.arrays import Array
 from forecast.errors import printable
-from forecast.scenarios.quantities.kind import Array, Plan, StatedKind
+from forecast.scenarios.quantities.kind import Plan, StatedKind
 from forecast.scenarios.quantities.node import Combination, Node
 
 if TYPE_CHECKING:
     from forecast.scenarios.parse import ScenarioReader
-
-
-__all__ = ["Schedule"]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from forecast.scenarios.scenario import Scenario
     from forecast.scenarios.table_values import Tables
 
-__all__ = ["SeriesRef"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class SeriesRef(QuantityKind):

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from forecast.scenarios.scenario import Scenario
     from forecast.scenarios.table_values import Tables
 
-__all__ = ["SolvedNumber"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class SolvedNumber(QuantityKind):

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from forecast.scenarios.scenario import Scenario
     from forecast.scenarios.table_values import Tables
 
-__all__ = ["UPDATE_RULES", "Stock"]
-
 #: How a stock goes on: the derivative of its logarithm, its derivative, or what it is at the next step.
 UPDATE_RULES = ("log_rate", "rate", "next")
 STEP_METHODS = ("rk4", "euler")

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from forecast.scenarios.scenario import Scenario
     from forecast.scenarios.table_values import Tables
 
-__all__ = ["ByChoice", "TableValue"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class ByChoice:

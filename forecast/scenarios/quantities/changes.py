@@ -29,8 +29,6 @@ from forecast.scenarios.quantities.limits import read_comparison
 if TYPE_CHECKING:
     from forecast.scenarios.parse import ScenarioReader
 
-__all__ = ["FACTOR_PATTERN", "Change", "as_phrase", "factor", "parse_change", "read_changes"]
-
 FACTOR_PATTERN = re.compile(rf"({NUMBER_PATTERN}) ?\*", re.ASCII)
 #: What is changed, how, since when, and until when.
 _WHAT_IF = re.compile(

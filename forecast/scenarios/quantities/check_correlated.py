@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from forecast.scenarios.quantities.correlation import Correlation
     from forecast.scenarios.quantities.kind import QuantityKind
 
-__all__ = ["together"]
-
 
 def together(
     graph: ScenarioGraph, whole: Callable[[], object] | None

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from forecast.scenarios.quantities.node import Node
     from forecast.scenarios.scenario import Scenario
 
-__all__ = ["of_models"]
-
 
 def of_models(node: Node, scenario: Scenario) -> Node:
     """Return a node with what bounds it: what its scenario states, and what its models declare beside.

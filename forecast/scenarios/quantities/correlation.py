@@ -21,8 +21,6 @@ from forecast.errors import ScenarioError, printable
 if TYPE_CHECKING:
     from forecast.scenarios.parse import ScenarioReader
 
-__all__ = ["Correlation", "read_correlations"]
-
 #: More than so many do not move together in one group: its matrix has their square of numbers.
 MAX_CORRELATED = 500
 

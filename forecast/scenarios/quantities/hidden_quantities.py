@@ -20,8 +20,6 @@ from forecast.scenarios.kinds.stock import UPDATE_RULES, Stock
 from forecast.scenarios.quantities.kind import QuantityKind
 from forecast.scenarios.scenario import Scenario
 
-__all__ = ["Hidden", "hide_functions"]
-
 #: Marks a hidden formula whose rates are plain numbers a year, because the formula it stands in uses t, start or dt.
 _RATES = " [rates a year]"
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
 
-from forecast.base.arrays import Array
 from forecast.formula import Condition, Formula
 from forecast.models.nesting import required_quantities
 from forecast.scenarios.quantities.node import Combination, Node
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
     from forecast.scenarios.parse import ScenarioReader
     from forecast.scenarios.scenario import Scenario
     from forecast.scenarios.table_values import Tables
-
-__all__ = ["Array", "ModelKind", "Plan", "QuantityKind", "StatedKind", "stated_by_needs"]
 
 T = TypeVar("T")
 

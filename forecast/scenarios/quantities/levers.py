@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from forecast.scenarios.quantities.kind import QuantityKind
     from forecast.scenarios.spec import Choice
 
-__all__ = ["N_LEVER_POINTS", "Lever", "check_levers", "read_levers"]
-
 #: At so many places of its range a number is tried.
 N_LEVER_POINTS = 9
 #: A range of so many times its low end is tried in equal ratios, any other in equal steps.

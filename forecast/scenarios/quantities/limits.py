@@ -30,8 +30,6 @@ from forecast.models.scales import UNBOUNDED, Bounds
 if TYPE_CHECKING:
     from forecast.scenarios.parse import ScenarioReader
 
-__all__ = ["LIMIT_KEYS", "NO_CONSTRAINT", "Limits", "read_comparison", "read_limits"]
-
 #: The keys of a quantity that are read here, whatever kind it is.
 LIMIT_KEYS = ("limit", "how", "sharpness", "at_least", "keeps", "scale", "floor", "ceiling", "at_most")
 

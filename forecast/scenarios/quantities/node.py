@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from forecast.scenarios.quantities.kind import ModelKind, QuantityKind
     from forecast.scenarios.scenario import Scenario
 
-__all__ = ["Combination", "Node", "of_models", "quantity_names"]
-
 #: One value for each choice a quantity depends on, in the order of its dimensions.
 Combination = tuple[str, ...]
 

@@ -14,8 +14,6 @@ from forecast.scenarios.kinds.regime import Regime
 from forecast.scenarios.quantities.node import Node
 from forecast.scenarios.settings import setting_targets, setting_values
 
-__all__ = ["to_input", "to_node"]
-
 
 def to_node(node: Node, key: str, value: object, *, lower: float | None, unit: Callable[[], str]) -> Node:
     """Return the node of a quantity that is set: a fixed number or a label, or one drawn from what was set.

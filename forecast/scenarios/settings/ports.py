@@ -17,8 +17,6 @@ from forecast.scenarios.scenario import Scenario
 from forecast.scenarios.settings import setting_targets
 from forecast.scenarios.table_values import Tables
 
-__all__ = ["model_wires", "swap_models"]
-
 
 def swap_models(scenario: Scenario, given: Mapping[str, str]) -> Scenario:
     """Return the scenario with other models for some of its quantities, each of which moves together with nothing.

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from forecast.scenarios.parse import ScenarioReader
     from forecast.scenarios.spec import Choice
 
-__all__ = ["Preset", "check_presets", "find_preset", "not_restated", "read_presets"]
-
 #: A preset is called as its authors call it.
 _PRESET_NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", re.ASCII)
 _PRESET_KEYS = ("title", "source", "settings")

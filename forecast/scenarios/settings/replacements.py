@@ -19,8 +19,6 @@ from forecast.scenarios.settings.ports import model_wires
 from forecast.scenarios.settings.setting_targets import correlated_with
 from forecast.scenarios.settings.setting_values import names_model, parse_setting, parse_texts
 
-__all__ = ["group_records", "model_record", "replacement_record", "restate", "with_records", "with_settings"]
-
 AnyScenario = TypeVar("AnyScenario", bound=Scenario)
 
 

@@ -13,24 +13,6 @@ from forecast.models.nesting import walk_models
 if TYPE_CHECKING:
     from forecast.scenarios.graph import ScenarioGraph
 
-__all__ = [
-    "check_changes",
-    "check_has_effect",
-    "check_no_model",
-    "correlated_with",
-    "fitted_models",
-    "matching_inputs",
-    "meant",
-    "model_names",
-    "needed_by_questions",
-    "opening_question",
-    "reachable",
-    "read_by_questions",
-    "set_parameters",
-    "with_dependencies",
-    "with_dependents",
-]
-
 
 def correlated_with(graph: ScenarioGraph, swapped: Collection[str]) -> frozenset[str]:
     """Return what moved together with others and no longer does where these quantities are others.

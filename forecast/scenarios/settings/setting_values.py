@@ -15,19 +15,6 @@ from forecast.contract.inputs import below
 from forecast.errors import UsageError, printable
 from forecast.formula.numbers import NUMBER_PATTERN, parse_number as read_number
 
-__all__ = [
-    "as_phrase",
-    "as_text",
-    "floor",
-    "names_model",
-    "names_target",
-    "parse_measured",
-    "parse_set_number",
-    "parse_setting",
-    "parse_table",
-    "parse_texts",
-]
-
 _SIGNED_NUMBER_PATTERN = rf"[+-]?{NUMBER_PATTERN}"
 #: A number with a unit, and a range of two numbers that may have one.
 _UNIT_PATTERN = r"\s+((?:1/)?[A-Za-z(%$].*)"

@@ -32,8 +32,6 @@ from forecast.base import access
 from forecast.errors import printable
 from forecast.tables.remote.download import RefusedError, checked_host
 
-__all__ = ["public", "session"]
-
 #: Where an IPv6 address stands for an IPv4 address: the prefix, and how many bits stand after that.
 _EMBEDDED_IPV4 = (("::ffff:0:0/96", 0), ("64:ff9b::/96", 0), ("2002::/16", 80))
 

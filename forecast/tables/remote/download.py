@@ -24,20 +24,6 @@ from forecast.base import access, budgets
 from forecast.base.files import file_hash, replace_atomically
 from forecast.errors import BudgetError, DataError, DownloadError, ResultError, printable
 
-__all__ = [
-    "FETCH_COMMAND",
-    "MAX_DOWNLOAD_BYTES",
-    "RefusedError",
-    "absent",
-    "adopt",
-    "cache_folder",
-    "check_url",
-    "checked_host",
-    "fetch",
-    "report_downloads",
-    "transfer",
-]
-
 MAX_DOWNLOAD_BYTES = 2 * 2**30
 FETCH_COMMAND = "forecast tables fetch NAME"
 TIMEOUT_SECONDS = 30.0

@@ -24,17 +24,6 @@ if TYPE_CHECKING:
     from forecast.contract.registry import Record
     from forecast.tables.remote.trust_on_first_use import Copy
 
-__all__ = [
-    "command",
-    "in_cache",
-    "local_copy",
-    "open_resource",
-    "pinned_hash",
-    "readable",
-    "record_of",
-    "where_of",
-]
-
 #: In the place of a hash: the snapshot before the current one.
 EARLIER_HASH = "earlier"
 

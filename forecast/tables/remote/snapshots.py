@@ -23,8 +23,6 @@ from forecast.base.saved_records import COUNT, DAY, ListSchema, MappingSchema, O
 from forecast.errors import DownloadError, printable
 from forecast.tables.schema.descriptor import HASH_PATTERN
 
-__all__ = ["Snapshot", "UrlSnapshots", "keep", "read_snapshots", "today"]
-
 FILE_NAME = "snapshots.json"
 SCHEMA_VERSION = 1
 MAX_SNAPSHOT_FILE_BYTES = 4 * 2**20

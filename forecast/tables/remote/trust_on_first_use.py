@@ -22,8 +22,6 @@ from forecast.tables.remote import snapshots
 from forecast.tables.remote.download import FETCH_COMMAND, MAX_DOWNLOAD_BYTES, absent, cache_folder, check_url, transfer
 from forecast.tables.remote.snapshots import Snapshot, UrlSnapshots
 
-__all__ = ["Copy", "intact", "take"]
-
 _STATES = {
     "verified": "verified against the published hash",
     "recorded": "recorded today",

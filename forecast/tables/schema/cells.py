@@ -19,17 +19,6 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-__all__ = [
-    "MISSING_WORDS",
-    "boolean",
-    "date",
-    "integer",
-    "is_missing",
-    "normalise_text",
-    "parse_cell_number",
-    "parse_numbers",
-]  # fmt: skip
-
 _NUMBER_PATTERN = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,6})?")
 _NUMBERS = re.compile(rf"(?:{_NUMBER_PATTERN.pattern}\n)*+{_NUMBER_PATTERN.pattern}")
 _INTEGER = re.compile(r"[+-]?[0-9]+")

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     Read = tuple[Resource, dict[str, list[Any]], RawTable]
 
-__all__ = ["Check", "enforce_checks", "find_misfits", "with_own_checks"]
-
 
 OTHER_PREFIX, PREVIOUS_PREFIX = "other_", "previous_"
 #: So few broken rows of a download are never taken for another unit.

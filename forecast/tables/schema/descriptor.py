@@ -33,8 +33,6 @@ from forecast.formula import parse_row_condition
 from forecast.tables.schema import cells, checks
 from forecast.units.qualifiers import ATTRIBUTES
 
-__all__ = ["RECORDED_HASH", "Field", "Package", "Resource", "read_descriptor"]
-
 MAX_DESCRIPTOR_BYTES = 4 * 2**20
 FIELD_TYPES = ("string", "number", "integer", "date", "boolean")
 _PARSERS = {"number": cells.parse_cell_number, "integer": cells.integer, "date": cells.date, "boolean": cells.boolean}

@@ -14,8 +14,6 @@ from forecast.errors import QualifierError, printable
 if TYPE_CHECKING:
     from forecast.tables.columns import Columns
 
-__all__ = ["check_not_mixed", "describe_mixture"]
-
 
 #: How to keep the rows of one value, where a condition is given as a mapping.
 KEEP_ONE_HINT = 'keep one: where = {{ {column} = "{first}" }}'

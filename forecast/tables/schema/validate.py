@@ -10,8 +10,6 @@ from forecast.tables.raw_table import RawTable
 from forecast.tables.schema import cells
 from forecast.tables.schema.descriptor import Field, Resource
 
-__all__ = ["parse_resource"]
-
 
 def parse_resource(resource: Resource, csv: RawTable, failures: list[str]) -> dict[str, list[Any]]:
     """Read every cell in its column's type; None is missing. Failures are added to the list.

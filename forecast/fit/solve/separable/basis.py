@@ -25,8 +25,6 @@ from forecast.formula.tree import Binary, Name, Node, Number, Unary
 if TYPE_CHECKING:
     from forecast.laws import Law
 
-__all__ = ["Basis", "Sums", "basis_of"]
-
 
 @dataclass(slots=True)
 class Sums:

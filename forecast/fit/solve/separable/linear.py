@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from forecast.fit.objectives.objective import Objective
     from forecast.laws import Law
 
-__all__ = ["bounded_squares", "curves_solved", "solved_directly"]
-
 
 #: A column of which the others leave no more than this share is their combination.
 DEPENDENCE_RTOL = 1e-13

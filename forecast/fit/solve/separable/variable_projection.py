@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from forecast.fit.solver_options import GridOptions
     from forecast.laws import Law
 
-__all__ = ["Projected", "project_problem"]
-
 
 #: Linear parameters at most; steps of Newton's method at most.
 MAX_LINEAR_PARAMETERS, MAX_NEWTON_STEPS = 4, 12
