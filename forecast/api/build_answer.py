@@ -115,10 +115,10 @@ def _ask_text(text: str, beside: Mapping[str, object], options: Mapping[str, Any
     check_keywords(options, (*GRID_KEYS, *RUN_KEYS, "preset", "dates", *SERIES_KEYS), "ask")
     rest: dict[str, Any] = {key: each for key, each in options.items() if key not in ("dates", *SERIES_KEYS)}
     series = {key: options[key] for key in SERIES_KEYS if key in options}
-    with_ = options.get("with_") or {}
-    own = settings_of_quantities(text, with_)
+    with_ = options.get("with_")
+    own = settings_of_quantities(text, with_) if isinstance(with_, Mapping) else {}
     question = read_question(text, at=options.get("dates", ()), until=options.get("until"), series=series, settings=own)
-    if own:
+    if own and isinstance(with_, Mapping):
         rest["with_"] = {key: value for key, value in with_.items() if key not in own}
     scenario = Scenario.of(question)
     return scenario.ask(QUESTION_NAME, **rest)

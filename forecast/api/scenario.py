@@ -13,7 +13,7 @@ from forecast.api.options import GRID_KEYS, RUN_KEYS, check_keywords
 from forecast.api.quantity import Quantity, as_quantity, quantity
 from forecast.api.quantity_formulas import to_record
 from forecast.api.scenario_quantities import at_home, name_within, quantity_of, source_scenarios
-from forecast.errors import UnknownNameError, UsageError, first_names, printable
+from forecast.errors import UnknownNameError, UsageError, first_names, printable, shown_value
 from forecast.models import Model
 from forecast.scenarios import scenario as records, used_scenarios
 from forecast.scenarios.questions import shorten_questions
@@ -228,7 +228,14 @@ def run_scenario(scenario: Any, *, with_: Mapping[Any, Any] | None = None, **opt
     """Project a scenario as `forecast.project` does, in silence; what it names may be quantities and models."""
     from forecast.projection import engine
 
-    values, changes, sweep = dict(with_ or {}), [*options.pop("what_if", ())], dict(options.pop("sweep", None) or {})
+    what_if, swept = options.pop("what_if", ()), options.pop("sweep", None)
+    for key, given in (("with_", with_), ("sweep", swept)):
+        if not isinstance(given or {}, Mapping):
+            raise UsageError(f"{key}: expected names with what each is set to, got {shown_value(given)}")
+    if isinstance(what_if, str) or not all(isinstance(each, Mapping) for each in what_if):
+        example = "[{'of': 'run', 'growth': '0.5*', 'since': 2028}]"
+        raise UsageError(f"what_if: expected changes such as {example}, got {shown_value(what_if)}")
+    values, changes, sweep = dict(with_ or {}), [*what_if], dict(swept or {})
     named = [*values, *values.values(), *sweep, *(each.get("of") for each in changes)]
     if any(isinstance(each, (Quantity, Model)) for each in named):
         scenario = Scenario.of(engine.loaded(scenario))

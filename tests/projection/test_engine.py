@@ -116,6 +116,9 @@ def test_bad_input_057_a_fresh_seed_is_recorded_and_repeats_the_run():
         ({"until": "soon"}, "until: expected a date"),
         ({"until": 0}, "until: expected a year from 1"),
         ({"start": 0}, "start: expected a year from 1"),
+        ({"with_": "x"}, "with_: expected names with what each is set to, got 'x'"),
+        ({"sweep": "x"}, "sweep: expected names with what each is set to, got 'x'"),
+        ({"what_if": "nonsense"}, "what_if: expected changes such as .*, got 'nonsense'"),
         ({"step": "week"}, "step: expected 'year', 'month', or years such as .*, got 'week'"),
     ],
 )
