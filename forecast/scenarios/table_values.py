@@ -118,7 +118,7 @@ class Tables:
     def _row(self, cell: TableValue, picked: Mapping[str, str], key: str) -> ReadValue | None:
         """Return the figure of one row: whoever asks a table the same has the same answer."""
         start = self.start if cell.latest and cell.within is not None else None
-        query = tuple(picked.items()), cell.column, cell.latest, cell.within, start, cell.aggregate
+        query = tuple(picked.items()), cell.column, cell.latest, cell.within, cell.own, start, cell.aggregate
         question = ("figure", *query, tuple(cell.qualifiers.items()))
         table = self._read(cell.table, cell.reading)
         found: ReadValue | None = table.once(question, lambda: self._first(table, cell, picked, key))
@@ -139,12 +139,13 @@ class Tables:
             dates = columns.column(cell.latest)
             if dates.dtype.kind != "M":
                 raise DataError(f"{at}.latest: column '{printable(cell.latest, 60)}' holds no dates")
+            own = _own_rows(dataset, columns, dates, at)
             if cell.within is not None and self.start is not None:
                 years = tables.decimal_year(dates)
-                known = (years <= self.start) | _own_rows(dataset, columns, dates, at)
-                keep &= known & (years >= self.start - cell.within)
-                if not keep.any():
-                    return None
+                keep &= ((years <= self.start) | own) & (years >= self.start - cell.within)
+            keep &= own if cell.own else True
+            if not keep.any():
+                return None
             keep &= dates == dates[keep].max()
         figures = np.unique(value[keep])
         if len(figures) > 1 and not cell.aggregate:

@@ -234,3 +234,16 @@ def test_what_says_the_same_thing_twice_is_refused(given, says):
 def test_cards_that_draw_more_than_is_given_say_so():
     made = forecast.plan(cards=1000, power=0.1, size="7B", draws=64)
     assert any("more than the 100 kW given" in each for each in made.notes)
+
+
+def test_a_rent_of_ones_own_is_that_of_its_device(tmp_path):
+    (tmp_path / "rents.csv").write_text(
+        "date,device,kind,channel,rent\n2026-10-01,h100-sxm5,on-demand,specialised,0.1\n", encoding="utf-8"
+    )
+    given = {"size": "70B", "tokens": "2T", "device": "h100-sxm5", "days": 60, "draws": 64}
+    with forecast.allow(paths=[tmp_path]):
+        mine = forecast.plan(**given, data={"accelerator-prices": str(tmp_path / "rents.csv")}).plans[0]
+    theirs = forecast.plan(**given).plans[0]
+    hours = np.median(theirs.draws["duration"]) * 24 * theirs.cards
+    assert mine.interval("cost")[1] == pytest.approx(0.1 * hours, rel=1e-6)
+    assert mine.interval("cost_specialised")[1] == mine.interval("cost")[1] < theirs.interval("cost")[1] / 10

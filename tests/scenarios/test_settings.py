@@ -221,9 +221,18 @@ def test_a_figure_within_years_of_the_start_moves_with_it():
         rent(2015.0, within=1)
 
 
-@pytest.mark.parametrize("cell", [{"within": 0}, {"within": "1"}, {"within": 1, "latest": None}])
-def test_years_before_the_start_are_a_number_beside_a_column_of_dates(cell):
+@pytest.mark.parametrize(
+    ("cell", "says"),
+    [
+        ({"within": 0}, r"price\.within: expected a number of years above 0, beside latest"),
+        ({"within": "1"}, r"price\.within: expected a number of years above 0, beside latest"),
+        ({"within": 1, "latest": None}, r"price\.within: expected a number of years above 0, beside latest"),
+        ({"own": "yes"}, r"price\.own: expected true or false, beside latest"),
+        ({"own": True, "latest": None}, r"price\.own: expected true or false, beside latest"),
+    ],
+)
+def test_what_stands_beside_a_column_of_dates_is_refused_without_it(cell, says):
     record = _priced(**cell)
     record["quantities"]["price"] = {k: v for k, v in record["quantities"]["price"].items() if v is not None}
-    with pytest.raises(ScenarioError, match=r"price\.within: expected a number of years above 0, beside latest"):
+    with pytest.raises(ScenarioError, match=says):
         forecast.project(record, draws=2)

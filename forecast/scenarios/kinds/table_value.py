@@ -56,6 +56,8 @@ class TableValue(QuantityKind):
     within : float, optional
         Only the dates in these many years before the start of the scenario count, and none after it: a product has
         to be on sale at the start to have a price. Without it every date counts.
+    own : bool
+        Only the rows that a user sets beside the table's own count; with `latest`.
     aggregate : {"", "lowest", "highest"}
         Which of several different figures; where this is not said they are an error.
     fallback : TableValue, optional
@@ -79,6 +81,7 @@ class TableValue(QuantityKind):
     where: Mapping[str, tuple[str, ...] | ByChoice] = field(default_factory=dict)
     latest: str = ""
     within: float | None = None
+    own: bool = False
     aggregate: str = ""
     fallback: TableValue | None = None
     absent: str = ""
@@ -121,6 +124,9 @@ class TableValue(QuantityKind):
         within = record.get("within")
         if within is not None and (not is_number(within) or within <= 0 or "latest" not in record):
             raise reader.fail(f"{key}.within", "expected a number of years above 0, beside latest = a column of dates")
+        own = record.get("own", False)
+        if not isinstance(own, bool) or (own and "latest" not in record):
+            raise reader.fail(f"{key}.own", "expected true or false, beside latest = a column of dates")
         other = record.get("fallback")
         if other is not None and not isinstance(other, Mapping):
             raise reader.fail(f"{key}.fallback", f"expected a table, got {type(other).__name__}")
@@ -130,6 +136,7 @@ class TableValue(QuantityKind):
             where=where,
             latest=reader.text(record, "latest", key, default=""),
             within=None if within is None else float(within),
+            own=own,
             aggregate=reader.word(record, "aggregate", key, ("lowest", "highest"), what="aggregate", default=""),
             fallback=cls.read(reader, other, f"{key}.fallback", choices) if other is not None else None,
             absent=reader.text(record, "absent", key, default=""),
