@@ -5,7 +5,6 @@ What cannot be had says so in a sentence: an error of ours, and none of Python's
 
 from __future__ import annotations
 
-import ast
 import inspect
 import os
 import re
@@ -31,17 +30,6 @@ def run_alone(code: str, **options: Any) -> subprocess.CompletedProcess[str]:
 
 
 # --- the front door ---------------------------------------------------------------------------------------------------
-
-
-def stub_names() -> set[str]:
-    tree = ast.parse((ROOT / "forecast" / "__init__.pyi").read_text(encoding="utf-8"))
-    return {
-        alias.asname or alias.name for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names
-    }
-
-
-def test_the_stub_lists_what_the_front_door_has():
-    assert stub_names() | {"__version__", "catalogue"} == set(forecast.__all__)
 
 
 @pytest.mark.parametrize(

@@ -374,26 +374,6 @@ def test_all_worlds_of_an_answer_are_kept():
     assert float(answer.already) == pytest.approx(0.75, abs=1e-3)
 
 
-def test_an_answer_made_from_another_draws_only_what_is_changed(monkeypatch):
-    from forecast.projection.operations import OPERATIONS
-
-    drawn, sample = [], OPERATIONS["model"]
-    monkeypatch.setitem(OPERATIONS, "model", lambda *given: drawn.append(given[2].name) or sample(*given))
-    asked = {"draws": 64, "with_": {"trend": "exponential", "metric": "linpack", "estimate": "dettmers-2015"}}
-    answer = forecast.scenario("brain-parity").ask(**asked)
-    assert set(drawn) == {"hardware/linpack@exponential", "brain/dettmers-2015"}
-    drawn.clear()
-    later = answer.what_if("machine", growth="0.5*", since=2030)
-    assert drawn == []
-    swapped = later.with_(brain=1e17)
-    assert drawn == []
-    fresh = forecast.scenario("brain-parity").ask(**asked).with_(brain=1e17)
-    assert swapped.run["projection"]["brain"].equals(fresh.run["projection"]["brain"])
-    alone = forecast.project(later.scenario, keep=64, draws=64)
-    assert later.result.headline == alone.answers["parity"].headline
-    assert_bitwise(later.run["projection"]["machine"].values, alone["projection"]["machine"].values)
-
-
 def test_a_condition_that_leaves_another_metric_alone_says_which_one_is_gone():
     mc = forecast.scenario("brain-parity")
     answer = mc.ask(draws=128)

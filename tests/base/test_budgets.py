@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import io
-import sys
 import threading
-import weakref
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import forecast
-from forecast.base import budgets
 from forecast.base.budgets import (
     MEMORY_VARIABLE,
     SECONDS_VARIABLE,
@@ -243,15 +240,3 @@ def test_the_command_line_takes_limits_from_options_before_the_environment(
         assert f"Option '{option}' requires an argument" in capsys.readouterr().err
         assert main(["run", "brain-parity", option, "much"]) == 2
         assert capsys.readouterr().err.startswith(f"forecast: error: {option}: expected a ")
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="memory is given back on Linux alone")
-def test_what_nobody_holds_is_collected_before_memory_is_given_back(monkeypatch):
-    class Result:
-        def __init__(self):
-            self.answers = [self]
-
-    monkeypatch.setattr(budgets, "_next_collection", 0.0)
-    gone = weakref.ref(Result())
-    budgets.give_back(above=0)
-    assert gone() is None

@@ -43,11 +43,6 @@ def with_plugins() -> tuple[Cost, Cost]:
     return child("-m", "forecast", "--help", env={"PYTHONPATH": path}), child("-c", NUMPY)
 
 
-def completion() -> tuple[Cost, Cost]:
-    asked = {"COMP_WORDS": "forecast run b", "COMP_CWORD": "2", "_FORECAST_COMPLETE": "zsh_complete"}
-    return child("-m", "forecast", env=asked), child("-c", NUMPY)
-
-
 def fit_of_a_file() -> tuple[Cost, Cost]:
     """The same from a file by the command: one fit of twelve points, its intervals and its verdict."""
     kept = tempfile.TemporaryDirectory()
@@ -95,9 +90,7 @@ def page_with_levers() -> tuple[Cost, Cost]:
 BENCHMARKS = [
     Benchmark("commands/--help", NUMPY, 0.6, lambda: command("--help"), 3),
     Benchmark("commands/--help with 100 more plugins", NUMPY, 0.35, with_plugins, 2),
-    Benchmark("commands/plugins list", NUMPY, 0.3, lambda: command("plugins", "list"), 3),
     Benchmark("commands/laws list", NUMPY, 0.3, lambda: command("laws", "list"), 3),
-    Benchmark("commands/what a shell offers after TAB", NUMPY, 0.5, completion, 3),
     Benchmark(
         "commands/allocate", PANDAS, 0.4,
         lambda: command("allocate", "scaling/chinchilla@besiroglu2024", "--compute", "1e25", peer=PANDAS), 2,

@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 
 import forecast
-from forecast.projection.engine import project
-from forecast.projection.paths.run_cache import RunCache
 from forecast.streams import Streams
 
 from .timing import Benchmark, Cost, NotHereError, cpu, draw_and_rank
@@ -89,11 +87,6 @@ def million() -> tuple[Cost, Cost]:
     return lambda: run_program(OURS, 1_000_000)["cpu"], lambda: 4 * run_program(PLAIN, 250_000)["cpu"]
 
 
-def memory() -> tuple[Cost, Cost]:
-    """What a million worlds need; three hundred thousand need as much."""
-    return lambda: run_program(OURS, 300_000)["memory"], lambda: 350
-
-
 # --- small scenarios --------------------------------------------------------------------------------------------------
 
 SMALL = {
@@ -123,14 +116,6 @@ def small() -> tuple[Cost, Cost]:
 def again() -> tuple[Cost, Cost]:
     """The founding question asked a second time in a process."""
     return cpu(lambda: forecast.project("brain-parity")), cpu(draw_and_rank(4096, 76, 9))
-
-
-def few_draws() -> tuple[Cost, Cost]:
-    """The same in 64 draws, beside 1,024."""
-    fits = RunCache(0)
-    few, many = (cpu(lambda n=n: project("brain-parity", draws=n, cache=fits)) for n in (64, 1024))
-    few()
-    return few, many
 
 
 def frontiers() -> tuple[Cost, Cost]:
@@ -189,20 +174,6 @@ def steps(few: int, many: int) -> tuple[Cost, Cost]:
     return walked(many), lambda: many / few * one()
 
 
-def expressions(few: int, many: int) -> tuple[Cost, Cost]:
-    """A chain of expressions, beside a shorter one."""
-
-    def chained(count: int) -> Cost:
-        quantities: dict[str, Any] = {"x0": {"p05": 1, "p95": 2, "unit": ""}}
-        quantities |= {f"x{i + 1}": {"expression": f"x{i}*1.01 + 0.01*(t - start)"} for i in range(count)}
-        record = {"start": 2025, "until": 2045, "quantities": quantities}
-        forecast.project(record, draws=8)
-        return cpu(lambda: forecast.project(record, draws=1024))
-
-    one = chained(few)
-    return chained(many), lambda: many / few * one()
-
-
 def sweep() -> tuple[Cost, Cost]:
     """Three hundred values of a budget, each a run of its own."""
     values = np.linspace(300, 3000, 300).tolist()
@@ -224,22 +195,6 @@ def redraw() -> tuple[Cost, Cost]:
             server._json_response(session.answer(move(n)))
 
     return cpu(moved), cpu(draw_and_rank(2048, 76, 9))
-
-
-def explored() -> tuple[Cost, Cost]:
-    """One change of a large scenario, as it is sent to the page: of what does not depend on it nothing is drawn."""
-    from forecast.cli.explore import server
-    from forecast.cli.explore.session import Session
-
-    session = Session("model-capability").__enter__()
-    session.answer({})
-    turn = iter(range(10**9))
-
-    def moved() -> None:
-        server._json_response(session.answer({"set": {"flop_per_token": f"{200 + next(turn)}e6"}}))
-
-    fits = RunCache(0)  # and no draws
-    return cpu(moved), cpu(lambda: project("model-capability", cache=fits))
 
 
 def read() -> tuple[Cost, Cost]:
@@ -267,40 +222,26 @@ def read() -> tuple[Cost, Cost]:
 # --- shapes -----------------------------------------------------------------------------------------------------------
 
 
-def _walks(n: int) -> Any:
-    t = np.arange(n) / 12
-    return np.exp(0.1 * t + np.cumsum(0.02 * np.random.default_rng(0).standard_normal(n)))
-
-
-def shape(name: str, months: int) -> tuple[Cost, Cost]:
-    """A fit to months, and a block of draws of thirty years."""
-    from forecast_trends.walks.damped import DampedTrend
+def local_linear() -> tuple[Cost, Cost]:
+    """A fit to 120 months, and a block of draws of thirty years."""
     from forecast_trends.walks.local_linear import LocalLinear
-    from forecast_trends.walks.walk import RandomWalk
 
-    made: Any = {"random-walk": RandomWalk, "damped-trend": DampedTrend, "local-linear": LocalLinear}[name]()
-    t, y, years = 1970 + np.arange(months) / 12, _walks(months), np.arange(2020.0, 2051.0)
+    t, years = 1970 + np.arange(120) / 12, np.arange(2020.0, 2051.0)
+    y, made = np.exp(0.1 * (t - 1970) + np.cumsum(0.02 * np.random.default_rng(0).standard_normal(120))), LocalLinear()
     return cpu(lambda: made.fit(t, y).sample(years, Streams(0, "b", 0))), cpu(draw_and_rank(1024, 31, 10))
 
 
-BLOCKS = "numpy: 10 of 1,024 x 31 drawn, ranked"
 BENCHMARKS = [
     Benchmark("worlds/1e6 worlds, 60 years, 5 quantities", "numpy on whole arrays", 3.4, million, 1),
-    Benchmark("worlds/memory of many worlds", "at most 350 MB", 1, memory, 1, "MB"),
     Benchmark("worlds/a small projection", "numpy: 1,000 x 11 drawn, ranked", 0.1, small, 15),
     Benchmark("worlds/brain-parity asked again", "numpy: 9 of 4,096 x 76 drawn, ranked", 0.1, again, 2),
-    Benchmark("worlds/64 draws of it against 1,024", "1,024 draws of it", 5, few_draws, 2),
     Benchmark(
         "worlds/a frontier, 1e6 worlds x 60 years", "numpy: 10 of 100,000 x 60 drawn, ranked", 0.55, frontiers, 1
     ),
     Benchmark("worlds/stepped, 20,000 worlds x 528", "Runge-Kutta by hand in numpy", 0.67, stepped, 3),
     Benchmark("worlds/3,000 steps of a stock against 1,000", "three times 1,000", 0.9, lambda: steps(1000, 3000), 2),
-    Benchmark("worlds/300 expressions against 100", "three times 100", 0.9, lambda: expressions(100, 300), 3),
     Benchmark("worlds/a sweep of 300 values", "numpy: 80 of 2,048 x 76 drawn, ranked", 0.1, sweep, 1),
     Benchmark("worlds/six changes on the page of explore", "numpy: 9 of 2,048 x 76 drawn, ranked", 0.05, redraw, 2),
-    Benchmark("worlds/a change of model-capability, explored", "the whole of it drawn", 2, explored, 3),
     Benchmark("worlds/the tables of model-capability", "pandas.read_csv of their files", 0.15, read, 3),
-    Benchmark("worlds/random walk, 600 months", BLOCKS, 0.1, lambda: shape("random-walk", 600), 2),
-    Benchmark("worlds/damped trend, 120 months", BLOCKS, 0.1, lambda: shape("damped-trend", 120), 2),
-    Benchmark("worlds/local linear, 120 months", BLOCKS, 0.1, lambda: shape("local-linear", 120), 2),
+    Benchmark("worlds/local linear, 120 months", "numpy: 10 of 1,024 x 31 drawn, ranked", 0.1, local_linear, 2),
 ]

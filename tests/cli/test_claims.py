@@ -49,12 +49,6 @@ def test_without_a_group_all_are_judged(capsys, monkeypatch):
     assert {row["id"] for row in run(capsys, "--json").json["result"]} == {r.full_name for r in every}
 
 
-def test_json_of_one(capsys):
-    _, out, _ = run(capsys, "parity-2037", "--json")
-    result = json.loads(out)["result"]
-    assert result["solved"]["value"] == pytest.approx(22 / 21)
-
-
 @pytest.mark.parametrize(
     ("words", "says"),
     [

@@ -18,14 +18,6 @@ def curve(here):
     return "curve.csv"
 
 
-@pytest.fixture
-def series(here):
-    dates = [f"{year}-{month:02d}-15" for year in range(2012, 2024) for month in (1, 7)]
-    growth = 10.0 ** (np.arange(24) / 4) * np.exp(0.1 * np.random.default_rng(0).standard_normal(24))
-    csv_format.write_csv(here / "series.csv", {"date": dates, "flops": growth})
-    return "series.csv"
-
-
 def test_one_sentence_then_what_was_pooled_and_how_such_have_done(curve):
     done = spawn("extrapolate", curve, "--x", "steps", "--y", "loss", "--to", "2e6", cwd=".")
     assert done.returncode == 0, done.stderr

@@ -15,7 +15,6 @@ import pytest
 DATA = "x,y\n" + "\n".join(f"{i},{2 * i + (i % 3) / 10}" for i in range(1, 40)) + "\n"
 FIT = ["fit", "a + b*x", "--variables", "x", "--data", "d.csv", "--y", "y"]
 RUN = ["run", "brain-parity", "--draws", "40", "--set", "metric=hpcg", "--set", "trend=exponential"]
-POINTS = "x=" + ",".join(map(str, range(200)))
 
 
 @contextmanager

@@ -170,16 +170,6 @@ def test_a_model_of_a_positive_series_that_draws_negative_values_is_caught(shape
     )
 
 
-ESTIMATE = """
-from forecast import EstimateSpec, Input, hookimpl
-
-@hookimpl
-def forecast_models():
-    n = Input(name="n", unit="GB/s", distribution={{"p05": {low}, "p95": 9.0, "family": "normal"}}, source="s")
-    yield EstimateSpec(name="bandwidth", unit="GB/s", expression="2*n", inputs=(n,), at_least=0.0, reference="r")
-"""
-
-
 SCENARIO = """
 from pathlib import Path
 from forecast import ModelSpec, ScenarioSpec, hookimpl

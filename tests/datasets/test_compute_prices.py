@@ -13,11 +13,6 @@ def quotes(shipped):
     return shipped("compute-prices").by_key("compute-prices")
 
 
-@pytest.fixture(scope="module")
-def devices(shipped):
-    return shipped("accelerators").by_key("accelerators")
-
-
 def test_newer_prices_are_those_of_the_reference_data(quotes, reference_data):
     with (reference_data / "capability" / "accelerator_prices.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))

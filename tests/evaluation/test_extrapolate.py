@@ -289,15 +289,6 @@ def test_dates_are_handed_to_a_shape_of_trends():
     assert texts.median == answer.median
 
 
-def test_the_pool_of_shapes_is_used_where_a_plugin_brings_it(monkeypatch):
-    class Registry:
-        def names(self, kind):
-            return ["trends/local-linear", "trends/pool"]
-
-    monkeypatch.setattr("forecast.contract.registry.get_registry", Registry)
-    assert extrapolating.shape_for_dates() == "trends/pool"
-
-
 def test_a_level_is_reached_at_a_date():
     answer = forecast.extrapolate(DATES, GROWTH, reach=1e6)
     assert 2028 < answer.when["p05"] < answer.when["p50"] < 2040

@@ -11,7 +11,6 @@ from forecast.fit.inference.resample import REPLICATES_PER_BLOCK, resampled_row_
 
 LINE = forecast.Law("a + b*x", variables=["x"])
 LAW = forecast.Law("E + b*x**-c", variables=["x"], positive=["E", "b", "c"])
-X = np.geomspace(1, 1e4, 60)
 
 
 def data(seed=0, n=60, noise=0.02):

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import forecast
-from benchmarks import curves as scored
 from toolkit import shared_main as main
 
 X = np.geomspace(1e3, 1e6, 20)
@@ -105,22 +104,3 @@ def test_the_command_says_when_extrapolate_would_have_done_better(tmp_path, caps
         shown = capsys.readouterr().out
         said = f"{100 * beside['law']:.2g} %, forecast extrapolate by {100 * beside['extrapolate']:.2g} %"
         assert (said in " ".join(shown.split())) == better
-
-
-@pytest.mark.xslow
-def test_real_curves_have_bands_and_most_are_not_warned_of(reference_data):
-    files = [reference_data / "extrapolation_steps" / "curves_steps_dev.csv"]
-    finite, covered, warned, error = [], [], [], []
-    for curve in scored.load(files)[::4]:
-        for name in ("scaling/power", "scaling/saturating-power", "scaling/shifted-power"):
-            band = fitted(name, curve.x, curve.y).predict(x=curve.to)
-            low, high = (band[f"observed_{side}"].values for side in ("lower", "upper"))
-            finite.append(np.isfinite(low).all() and np.isfinite(high).all())
-            covered.append(np.mean((low <= curve.later) & (curve.later <= high)))
-            warned.append(band.attrs["warnings"] != "")
-            error.append(np.sqrt(np.mean(np.log(band["median"].values / curve.later) ** 2)))
-    silent = ~np.array(warned)
-    assert np.mean(finite) >= 0.95
-    assert silent.mean() >= 0.6
-    assert np.array(covered)[silent].mean() >= 0.84  # .85 within chance of a quarter of the curves
-    assert np.nanmean(np.array(error)[~silent]) >= 2 * np.nanmean(np.array(error)[silent])

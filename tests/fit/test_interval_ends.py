@@ -32,14 +32,6 @@ def drawn(seed):
     return true, LAW.value(true, x=X) * np.exp(0.03 * rng.standard_normal(X.size))
 
 
-def far(true):
-    """Tell whether E is two standard errors or more from its bound."""
-    column = X ** -true["c"]
-    value = true["E"] + true["beta"] * column
-    slopes = np.column_stack([np.ones(X.size), column, -true["beta"] * np.log(X) * column]) / value[:, None]
-    return true["E"] >= 2 * 0.03 * np.sqrt(np.linalg.inv(slopes.T @ slopes)[0, 0])
-
-
 def refitted(y, c):
     """Return the least sum of squared logarithms with c fixed, from several starts, both on and off the bound."""
     column, logs = X**-c, np.log(y)

@@ -6,7 +6,7 @@ import pytest
 import forecast
 from forecast.errors import UsageError
 from forecast.laws.forms import Code
-from forecast.laws.sendable import MAX_CACHED_LAWS, _made, check_sendable
+from forecast.laws.sendable import check_sendable
 
 X = np.linspace(1.0, 3.0, 5)
 LAWS = [
@@ -33,14 +33,6 @@ def test_a_copy_is_the_same_law(law):
     }
     assert np.array_equal(law.value(values, **variables), again.value(values, **variables), equal_nan=True)
     assert np.array_equal(law.jacobian(values, **variables), again.jacobian(values, **variables), equal_nan=True)
-
-
-def test_one_text_is_compiled_once_and_few_are_kept():
-    law = LAWS[0]
-    assert copy.deepcopy(law) is copy.deepcopy(law)
-    for i in range(MAX_CACHED_LAWS + 5):
-        copy.deepcopy(forecast.Law(f"{i} + b*x", variables=["x"]))
-    assert len(_made) <= MAX_CACHED_LAWS
 
 
 def line(parameters, x):

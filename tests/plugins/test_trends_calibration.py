@@ -27,7 +27,6 @@ from toolkit import sample
 pytestmark = pytest.mark.slow
 
 MORE = int(os.environ.get("FORECAST_CALIBRATION", "1"))
-AHEAD = np.array([1, 10, 100])
 STEPS = {
     "come": {"date": 2010.0, "gain": {"p05": 2, "p95": 8}, "years": 2},
     "ahead": {"date": 2050.0, "gain": {"p05": 2, "p95": 8}, "years": 2, "probability": 0.6},

@@ -95,23 +95,6 @@ def test_a_forecast_made_in_the_past_sees_neither_the_cost_nor_the_production_of
     assert low < COST[-1] < high
 
 
-PLUGIN = """
-from pathlib import Path
-from forecast import SeriesShape, TableSpec, TrendSpec, hookimpl
-
-@hookimpl
-def forecast_tables():
-    yield TableSpec(name="cells", title="Cells", descriptor=str(Path(__file__).parent / "cells" / "datapackage.json"),
-                    reference="a test")
-
-@hookimpl
-def forecast_models():
-    shapes = (SeriesShape(name="trends/experience", weight=1.0, options={"cumulative": "units"}),
-              SeriesShape(name="trends/random-walk", weight=1.0))
-    yield TrendSpec(name="cost", shapes=shapes, table="fake/cells", x="year", y="cost", unit="USD", reference="a test")
-"""
-
-
 def test_an_instance_reads_the_column_it_names_and_coverage_does_too():
     given = forecast.trend(DATA, shape=Experience(cumulative="units"), x="year", y="cost", unit="USD").model
     assert given.fit().describe() == mine().fit().describe()

@@ -15,7 +15,6 @@ PATH = np.array([[1.0, -1.0], [2.0, 1.0], [8.0, 0.0], [4.0, 3.0]])
 NOTHING = Past(name="x")
 BEFORE = Past(name="x", before=0.5)
 SEEN = Past(name="x", time=np.array([2020.0, 2022.0, 2024.0]), value=np.array([1.0, 4.0, 2.0]))
-E = math.e
 
 
 def whole(function, argument=None, past=BEFORE, path=PATH, time=TIME):

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
-import forecast
-from forecast.errors import CycleError, DataError, ForecastError, PluginContractError, ScenarioError, UsageError
+from forecast.errors import CycleError, DataError, ForecastError, PluginContractError, ScenarioError
 from forecast.models import Description, OtherQuantity, Unfitted
 from forecast.projection.engine import project
-from forecast.projection.evaluate import measured_steps
 from forecast.projection.operations import OPERATIONS
 from forecast.projection.paths.run_cache import RunCache
-from forecast.projection.streaming import batches
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,28 +95,6 @@ def test_an_update_that_leaves_no_world():
         project(record({}, update={"x": {"log_likelihood": "log(0*x)"}}, questions={"q": {"when": "x >= 2"}}), draws=64)
 
 
-def test_many_steps_are_refused_before_anything_is_fitted_or_drawn(monkeypatch):
-    from forecast.projection.model_fits import ModelFits
-
-    def refused(*_):
-        raise AssertionError("it began")
-
-    monkeypatch.setattr(ModelFits, "_fit", refused)
-    for name in OPERATIONS:
-        monkeypatch.setitem(OPERATIONS, name, refused)
-    with pytest.raises(UsageError, match=r"steps take .* is the limit"):
-        project("brain-parity", step="1/800")
-
-
-@pytest.mark.slow
-def test_many_steps_of_little_run():
-    scenario = record({"y": {"expression": "x*(t - start)"}}, until=2121, questions={"q": {"when": "y >= 200"}})
-    run = project(scenario, step="1/1000", draws=4)
-    assert run["projection"]["y"].sizes["time"] == 96_001
-    x, dates = run["projection"]["x"].values[0], run["questions"]["q_date"].values
-    np.testing.assert_array_equal(np.isnat(dates), 96 * x < 200)
-
-
 def test_many_combinations_are_refused_and_those_that_are_alike_are_computed_once(monkeypatch):
     names = [f"c{i}" for i in range(10)]
     choices = {name: {"values": ["1", "2", "3", "4"], "kind": "definition"} for name in names}
@@ -143,25 +116,6 @@ def test_a_function_that_returns_another_shape_in_the_third_block_only():
         project(late, draws=2048)
 
 
-def test_a_run_that_was_killed_between_blocks_goes_on_to_the_same_bytes(tmp_path, monkeypatch):
-    scenario = record({"y": {"expression": "x*(t - start)"}}, questions={"q": {"when": "y >= 8"}})
-    options = {"draws": 100_000, "keep": 64}
-    whole = project(scenario, **options)
-    monkeypatch.setattr(batches, "CHECKPOINT_SECONDS", 0.0)
-
-    def killed(done, of):
-        if done >= 2 * batches.DRAWS_PER_BATCH:
-            raise KeyboardInterrupt
-
-    place = tmp_path / "run.part"
-    with pytest.raises(KeyboardInterrupt):
-        project(scenario, **options, checkpoint=place, progress=killed)
-    assert place.exists()
-    again = project(scenario, **options, checkpoint=place, resume=True)
-    assert again.groups["/questions"].identical(whole.groups["/questions"])
-    assert again.groups["/levels"].identical(whole.groups["/levels"])
-
-
 def test_threads_that_share_a_cache_each_have_what_they_have_alone():
     scenario = record({"machine": {"model": "hardware/hpcg@exponential"}, "y": {"expression": "x*machine"}})
     asked = [{"with_": {"x": float(place % 3)}} for place in range(1, 9)]
@@ -176,31 +130,6 @@ def test_threads_that_share_a_cache_each_have_what_they_have_alone():
     with ThreadPoolExecutor(4) as pool:
         together = list(pool.map(ask, range(len(asked))))
     assert all(one.identical(other) for one, other in zip(together, alone, strict=True))
-
-
-def test_a_file_that_is_edited_between_two_asks_is_read_anew(tmp_path):
-    file, cache = tmp_path / "own.csv", RunCache()
-    quantities = {"z": {"draws": "own.csv", "column": "a", "unit": ""}, "y": {"expression": "2*z"}}
-    seen = []
-    for value in (1.0, 3.0):
-        file.write_text(f"a\n{value}\n{value}\n")
-        os.utime(file, (time.time(), time.time() + value))
-        scenario = forecast.Scenario.from_dict(record(quantities), folder=tmp_path)
-        seen.append([float(project(scenario, draws=8, cache=each)["projection"]["y"].max()) for each in (cache, None)])
-    assert seen == [[2.0, 2.0], [6.0, 6.0]]
-
-
-def test_every_step_of_a_run_is_measured_once():
-    with measured_steps() as costs:
-        project(
-            record({"y": {"expression": "x*(t - start)"}}, questions={"q": {"when": "y >= 8"}}),
-            draws=64,
-            cache=RunCache(0),
-        )
-    steps = [cost.step for _, cost in sorted(costs.items())]
-    assert [step.operation for step in steps[:3]] == ["uniform", "quantiles", "path_of_number"]
-    assert all(each in costs for step in steps for each in step.inputs)
-    assert {cost.value_bytes for cost in costs.values() if cost.step.operation == "formula"} >= {6 * 256 * 8}
 
 
 def test_the_command_prints_the_steps(tmp_path, capsys):

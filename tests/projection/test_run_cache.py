@@ -12,7 +12,7 @@ from forecast.models import Description, Model, Unfitted
 from forecast.projection.engine import project
 from forecast.projection.model_fits import ModelFits
 from forecast.projection.operations import OPERATIONS
-from forecast.projection.paths.run_cache import BoundedStore, CachedStreams, RunCache
+from forecast.projection.paths.run_cache import BoundedStore, RunCache
 from toolkit import sample
 
 DRAWS = 64
@@ -96,13 +96,6 @@ def test_a_shipped_scenario_gives_what_a_fresh_run_gives():
         same("brain-parity", cache, with_={**asked, **more})
 
 
-@pytest.mark.slow
-def test_every_choice_of_a_shipped_scenario_gives_what_a_fresh_run_gives():
-    cache = RunCache()
-    for asked in [{}, {}, *({name: c.values[-1]} for name, c in forecast.scenario("brain-parity").choices.items())]:
-        same("brain-parity", cache, with_=asked)
-
-
 def test_what_does_not_depend_on_a_change_is_not_drawn_again(machine, monkeypatch):
     sampled, sample = [], OPERATIONS["model"]
     monkeypatch.setitem(OPERATIONS, "model", lambda *given: sampled.append(given[2].name) or sample(*given))
@@ -117,52 +110,6 @@ def test_what_does_not_depend_on_a_change_is_not_drawn_again(machine, monkeypatc
         sampled.clear()
         project(machine, draws=DRAWS, cache=cache, with_=asked)
         assert set(sampled) == again, asked
-
-
-def test_what_is_not_set_of_a_trend_is_drawn_once(machine, monkeypatch):
-    """A growth that is set moves draws which it does not change: at the next growth they are the same."""
-    from forecast.models.shapes.conditioned import Conditioned as WorldColumn
-
-    shapes, drawn, cache = [], [], RunCache()
-
-    def run(growth, cache):
-        drawn.clear()
-        project(machine, draws=DRAWS, cache=cache, with_={"machine.growth": growth, "trend": "random-walk"})
-        return len(drawn)
-
-    with monkeypatch.context() as watched:
-        sample = WorldColumn.sample
-        watched.setattr(
-            WorldColumn, "sample", lambda self, *rest, **m: shapes.append(self.shape) or sample(self, *rest, **m)
-        )
-        run(0.2, cache)
-    kind = type(shapes[0])
-    free = kind.sample
-    monkeypatch.setattr(kind, "sample", lambda self, *rest, **more: drawn.append(self) or free(self, *rest, **more))
-    assert run(0.3, None) > 0
-    assert run(0.4, cache) == 0
-
-
-def test_draws_that_are_held_are_of_one_object_and_one_stream_and_stay_what_they_are():
-    cache, shape, other = RunCache(), Flat("x", 1.0), Flat("x", 1.0)
-    streams = [CachedStreams(seed, "x", block, cache=cache) for seed, block in ((0, 0), (0, 1), (1, 0))]
-    first = [each.once(shape, "noise", lambda: {"a": np.ones(3)}) for each in streams]
-    assert streams[0].once(shape, "noise", dict) is first[0]
-    assert len({id(each) for each in first}) == 3
-    assert streams[0].once(other, "noise", lambda: (np.zeros(2),))[0].tolist() == [0, 0]
-    assert streams[0].once(shape, "other", lambda: np.zeros(1)).tolist() == [0]
-    with pytest.raises(ValueError, match="read-only"):
-        first[0]["a"][0] = 2
-
-
-def test_a_model_is_fitted_once(machine, monkeypatch):
-    fitted = []
-    fit = ModelFits._fit
-    monkeypatch.setattr(ModelFits, "_fit", lambda self, model: fitted.append(model.name) or fit(self, model))
-    cache = RunCache(size=0)  # fits are kept in any case
-    for _ in range(2):
-        project(machine, draws=DRAWS, cache=cache)
-    assert len(fitted) == len(set(fitted)) > 0
 
 
 def test_a_second_run_of_a_process_fits_nothing_anew(machine, monkeypatch):
@@ -274,25 +221,6 @@ def test_two_models_of_one_name_are_refused_in_one_scenario(name):
         run(replace(linpack, at_most=1e20), linpack.name)
 
 
-def test_a_registered_model_is_shared_however_it_is_named(monkeypatch):
-    fitted, fit = [], ModelFits._fit
-    monkeypatch.setattr(ModelFits, "_fit", lambda self, model: fitted.append(model.name) or fit(self, model))
-    for model in ("hardware/gpu-best", forecast.model("hardware/gpu-best").model, "hardware/gpu-best"):
-        project({"start": 2025, "until": 2027, "quantities": {"x": {"model": model}}}, draws=DRAWS, seed=9)
-    assert len(fitted) == len(set(fitted)) > 0
-
-
-@pytest.mark.parametrize(("size", "times"), [(0, 2), (2**20, 1)])
-def test_draws_of_parameters_are_kept_where_there_is_room_for_draws(size, times, monkeypatch):
-    drawn, draw = [], OPERATIONS["posterior"]
-    monkeypatch.setitem(OPERATIONS, "posterior", lambda *given: drawn.append(given[2].name) or draw(*given))
-    cache = RunCache(size)
-    scenario = {"start": 2025, "until": 2027, "quantities": {"x": {"model": "hardware/linpack@exponential"}}}
-    for _ in range(2):
-        project(scenario, draws=DRAWS, cache=cache)
-    assert len(drawn) == times
-
-
 def test_other_plugins_fit_anew():
     """A model that is registered under the name of one that was is fitted by itself."""
 
@@ -363,18 +291,6 @@ def _outcome(scenario, cache):
         return project(scenario, draws=DRAWS, cache=cache).attrs
     except forecast.errors.ForecastError as error:
         return str(error)
-
-
-def test_what_is_held_stays_within_its_size():
-    store = BoundedStore(100_000)
-    for number in range(20):
-        store.give(number, np.zeros(2000))
-        assert store.n_bytes <= store.size
-    assert [store.take(n) is not None for n in range(20)] == [False] * 15 + [True] * 5
-    store.give("large", np.zeros(100_000))
-    assert store.take("large") is None
-    store.give(19, "another")
-    assert store.take(19) == "another"
 
 
 def test_what_a_fit_keeps_alive_counts():

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import gc
-import weakref
-
 import numpy as np
 import pytest
 
 import forecast
 from forecast import units
 from forecast.formula import parse_expression
-from forecast.projection.paths import time_stepping
 from forecast.projection.paths.step_program import Changes, StepDates, StepProgram, StepValue
 from toolkit import sample
 
@@ -67,32 +63,6 @@ def test_a_program_computes_what_the_formula_computes_to_the_last_digit(text):
             expected = np.full(DRAWS, made.compute(known)) if text == "2*3" else made.compute(known)
             assert value.array.tobytes() == np.ascontiguousarray(expected).tobytes()
             np.testing.assert_array_equal(again.array, expected * 2)
-
-
-def test_a_walk_leaves_no_arrays_behind(monkeypatch):
-    made = []
-
-    class Noted(StepDates):
-        def __init__(self, *args):
-            super().__init__(*args)
-            made.append(weakref.ref(self))
-
-    monkeypatch.setattr(time_stepping, "StepDates", Noted)
-    record = {
-        "start": 2025, "until": 2035,
-        "quantities": {"g": {"p05": 0.1, "p95": 0.2, "unit": "1/year"},
-                       "drag": {"expression": "max(S*(t - 2025), 1)"}},
-        "stocks": {"S": {"initial": 1, "log_rate": "g*drag**-0.1"}},
-        "questions": {"twice": {"when": "S >= 2"}},
-    }  # fmt: skip
-    gc.collect()
-    gc.disable()
-    try:
-        forecast.project(record, draws=100)
-        assert made
-        assert not [each for each in made if each() is not None]
-    finally:
-        gc.enable()
 
 
 #: What changes with dates alone.

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import xarray as xr
 
 import forecast
 from forecast.base.dates import decimal_year
 from forecast.errors import CycleError, DataError, ForecastError
-from forecast.projection import operations
-from forecast.projection.paths.time_stepping import step_through
 from forecast.report import result_data
 
 
@@ -320,23 +317,3 @@ def test_parts_of_a_formula_that_rest_on_no_stock_are_those_of_the_formula_writt
         stock = stock + width * (1 + a) ** 2 * c * np.sqrt(1 + now - 2025) * stock / (1 + stock)
     np.testing.assert_allclose(made["still"].values, np.broadcast_to(a + 1, made["still"].shape), rtol=1e-12)
     np.testing.assert_allclose(made["doubled"].values, made["S"].values * 2 * a, rtol=1e-12)
-
-
-@pytest.mark.parametrize("room", [[1, 20], [-0.02, 20]])  # a number in every world, and none in some
-def test_answers_are_the_same_where_hardly_a_path_of_a_cycle_is_kept(room, monkeypatch):
-    record = {"start": 2025, "until": 2035, "step": "1/4",
-              "quantities": {"room": {"uniform": room, "unit": ""}, "flow": {"expression": "0.1*sqrt(room) + 0*S"},
-                             "high": {"expression": "maximum(S)"}},
-              "stocks": {"S": {"initial": 1, "rate": "flow + 0*high"}},
-              "questions": {"full": {"when": "S >= 2"}}}  # fmt: skip
-    kept = []
-
-    def walked(*args):
-        kept.append("flow" in (paths := step_through(*args)))
-        return paths
-
-    monkeypatch.setattr(operations, "step_through", walked)
-    whole, bare = (forecast.project(record, draws=2048, paths=paths) for paths in (None, ()))
-    xr.testing.assert_identical(whole["questions"].to_dataset(), bare["questions"].to_dataset())
-    assert ("full_failing" in whole["questions"]) == (room[0] < 0)
-    assert kept == [True, room[0] < 0]  # where a world fails, all paths tell which quantity does first

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import io
-import re
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -167,9 +166,3 @@ def test_matplotlib_is_imported_when_something_is_shown_and_no_window_is_opened(
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-
-
-@pytest.mark.slow
-def test_what_is_shown_is_the_same_every_time(made):
-    assert made._repr_html_() == made._repr_html_()
-    assert not re.search(r"20\d\d-\d\d-\d\d", made._repr_html_())

@@ -11,8 +11,8 @@ from forecast.report import figures
 from forecast.report.brief import brief, section
 from forecast.report.page import html
 from forecast.report.screen import brief_lines
-from forecast.report.words.patterns import fill, load_patterns
-from toolkit import command, small
+from forecast.report.words.patterns import load_patterns
+from toolkit import small
 
 
 @pytest.fixture
@@ -70,27 +70,6 @@ def test_a_sentence_is_worded_in_one_place(changed, tmp_path):
         assert "in the median forecast" not in re.sub(r'"patterns".*', "", text), name
 
 
-@pytest.mark.slow
-def test_a_probability_is_worded_in_one_place(changed, tmp_path):
-    run = small({"x": {"expression": "g*(t - 2025)"}, "g": {"p05": 0.1, "p95": 1, "unit": ""}}, when="x >= 5")
-    changed["texts"]["percent"] = [{"text": "{number} in a hundred"}]
-    texts = texts_of(run, tmp_path)
-    texts["json"] = json.loads(texts["json"])["result"]["headline"]  # the others are numbers
-    for name, text in texts.items():
-        assert " in a hundred" in text, name
-
-
-def test_the_first_rule_that_holds_is_filled():
-    assert fill("interval", "same", low="1", high="2") == ""
-    assert fill("interval", low="1", high="2") == "1 to 2"
-    for name, rules in load_patterns()["texts"].items():
-        assert rules, name
-        # the last rule of a text holds whatever else does
-        assert "if" not in rules[-1], name
-        for rule in rules:
-            assert set(rule) <= {"if", "text"}, name
-
-
 def test_the_script_knows_every_text_that_it_says():
     from importlib.resources import files
 
@@ -98,12 +77,3 @@ def test_the_script_knows_every_text_that_it_says():
     said = set(re.findall(r'\bsay\("(\w+)"', script)) | {"date", "date_in_row"}
     assert said <= set(load_patterns()["texts"])
     assert {"when", "value", "first", "rank", "best", "where", "interval", "percent"} <= said
-
-
-def test_what_the_terminal_prints_is_worded_there_too(changed, capsys, tmp_path):
-    path = tmp_path / "a.toml"
-    known = '[quantities.x]\nvalue = 3\nunit = ""\n[questions.q]\nwhen = "x >= 2"\n'
-    path.write_text(f"start = 2025\nuntil = 2030\n{known}")
-    changed["texts"]["when"] = [{"text": "so it is"}]
-    done = command("run")(capsys, str(path), "--draws", "10")
-    assert done.out.startswith("so it is.")

@@ -13,13 +13,9 @@ from forecast import Scenario, units
 from forecast.base.distributions import distribution
 from forecast.contract.registry import get_registry
 from forecast.contract.specs import Input
-from forecast.errors import UnitError
 from forecast.models import OtherQuantity
 from forecast.report.headline import Labels, event, value_title
 from forecast.scenarios.graph import build
-from forecast.scenarios.kinds.prior import Prior
-from forecast.scenarios.kinds.regime import Regime
-from forecast.scenarios.kinds.table_value import TableValue
 from forecast.streams import Streams
 from forecast.tables import decimal_year
 from forecast_capability import packs
@@ -33,43 +29,6 @@ SCENARIOS = sorted(
     - {f"capability/{part}" for part in Scenario.load("model-capability").stated["use"]}
 )
 DRAWS = 2048
-
-#: Names that two scenarios give to different things: what each is. A name that is not here means one thing everywhere.
-HOMONYMS = {
-    "N": "sizes of a table, or the size that an amount of compute trains best",
-    "bandwidth": "of memory: of one device of a table, or of the best device so far",
-    "best": "at whatever precision, or in FP32",
-    "budget": "of whoever buys a device, or of the largest spender",
-    "ceiling": "of all the sunlight on Earth, or of one device",
-    "chips": "of a cluster that somebody asks about, or of the largest run",
-    "computing": "a token and layer, or a step",
-    "cost": "of a million tokens, or of a training run",
-    "delivered": "by devices of a list of prices, or by all that are sold, new or used",
-    "duration": "of a run that somebody asks about, or of the largest run",
-    "effective": "of one device, or of a cluster",
-    "magnitude": "of a model of that size",
-    "memory": "that a model needs, or that somebody has",
-    "needed": "cards that hold a model, or the gain that makes up for a wait",
-    "ownership": "of one device at its list price, or of as many as hold a model, at what they are sold for",
-    "peak": "of one device of a table, or of the best one in one precision",
-    "per_dollar": "by its own trend, or by the model of the devices to come",
-    "per_watt": "of devices alone, or of a whole data centre",
-    "power": "of one device, or of the largest run",
-    "price": "of a device, or of a million tokens",
-    "rate": "of as many cards as hold a model, or of the best device",
-    "rent": "of one device of a table, or of whichever serves",
-    "run": "the largest so far and what limits leave of its growth, or its path as the chain estimates it",
-    "server": "one device's part of it, or the whole for eight cards",
-    "share": "of a model's layers, or of a cluster's peak",
-    "size": "of the model that a stated run trains, or that the largest run trains",
-    "tokens": "that somebody asks about, or all there are",
-    "units": "of one device of a table, or of the device that comes",
-    "used": "whether used cards count: in the guide, and beside a rent by default not",
-    "utilisation": "of one device's roofline by use, or of the peak by whole runs",
-    "width": "of a number in bits, or of a layer",
-    "work": "of a run, or of a step",
-    "work_per_dollar": "of one device at its list price, or of as many as hold a model, at what they are sold for",
-}
 
 
 @functools.cache
@@ -87,74 +46,12 @@ def own(model):
     return not any(isinstance(need, OtherQuantity) for need in model.inputs.values())
 
 
-def read_in(node):
-    """Return the columns that a quantity is read in, each row of which says one thing."""
-    return {(node.quantity.table, node.quantity.column)} if isinstance(node.quantity, TableValue) else set()
-
-
 def read(name, node):
     """Return the median of a quantity over time, in each combination of choices."""
     level = run(name)["projection"][node]
     level = level.expand_dims("time") if "time" not in level.dims else level
     level = level.median("draw") if "draw" in level.dims else level
     return level.assign_coords(time=decimal_year(run(name)["projection"]["time"].values))
-
-
-def shared_names():
-    """Walk the quantities of one name and one dimension in two scenarios."""
-    for one, two in itertools.combinations(SCENARIOS, 2):
-        for key in sorted(set(graph(one).nodes) & set(graph(two).nodes) - {"start"}):
-            if not key.isidentifier():  # what an expression makes on its way, such as at(x, start)
-                continue
-            a, b = (graph(name).nodes[key] for name in (one, two))
-            try:
-                units.check(a.unit, b.unit, where=key)
-            except UnitError:
-                continue
-            yield key, one, two
-
-
-def same(key, one, two):
-    """Whether a model, a column of a table or one stated distribution stands behind a name in both scenarios."""
-    a, b = (graph(name).nodes[key] for name in (one, two))
-    if isinstance(a.quantity, (Prior, Regime)) and a.quantity == b.quantity:  # each draws its own worlds
-        return True
-    return bool({m.name for m in a.models.values()} & {m.name for m in b.models.values()} or read_in(a) & read_in(b))
-
-
-def at_common_date(one, two, key_one, key_two, at_one=(), at_two=()):
-    """Return both medians at the first date of the scenario of longer steps that both have, in the unit of the first.
-
-    Between two steps a record may come, of which a line from one to the other knows nothing.
-    """
-    medians = []
-    dates = [read(n, k)["time"].values for n, k in ((one, key_one), (two, key_two))]
-    first = float(max(each[0] for each in dates))
-    stated = min(dates, key=lambda each: len(each) / max(each[-1] - each[0], 1))
-    first = next((float(date) for date in stated if date >= first - 1e-6), first)
-    for name, key, at in ((one, key_one, at_one), (two, key_two, at_two)):
-        level = read(name, key)
-        keys = dict(zip(graph(name).nodes[key].own, at, strict=True)) if at else {}
-        level = level.sel({k: v for k, v in keys.items() if k in level.dims})
-        rest = [d for d in level.dims if d != "time"]
-        level = level.isel(dict.fromkeys(rest, 0))
-        if len(level["time"]) == 1:
-            medians.append(float(level[0]))
-        else:
-            medians.append(float(np.interp(first, level["time"].values, level.values)))
-    here, there = (graph(n).nodes[k].unit for n, k in ((one, key_one), (two, key_two)))
-    return medians[0], float(units.convert(medians[1], there, here))
-
-
-@pytest.mark.slow
-def test_one_name_is_one_quantity_or_said_to_be_two():
-    with every() as case:
-        for key, one, two in shared_names():
-            if same(key, one, two) or key in HOMONYMS:
-                continue
-            with case(f"{key} of {one} and {two} differ, and HOMONYMS does not say why"):
-                here, there = at_common_date(one, two, key, key)
-                assert here == pytest.approx(there, rel=0.05)
 
 
 @pytest.mark.slow

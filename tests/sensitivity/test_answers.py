@@ -9,9 +9,6 @@ import forecast
 from forecast.errors import UnknownNameError
 from forecast.sensitivity.first_order import first_order
 
-#: x compounds at a drawn rate from 1; the level is drawn too. The date is 2000 + level/rate in logs.
-SLOW = {"p05": 0.9, "p95": 1.1, "unit": "1/year"}
-
 
 def scenario(**quantities):
     years = {"year": list(range(1990, 2000)), "v": [float(np.exp(t)) for t in range(10)]}

@@ -141,11 +141,6 @@ def test_a_counted_projection_is_saved_and_comes_back(counted, tmp_path):
 
 
 @pytest.mark.slow
-def test_processes_give_the_same_bytes(counted):
-    same(counted, forecast.project(record(), draws=DRAWS, workers=2))
-
-
-@pytest.mark.slow
 def test_more_processes_than_cores_give_the_same_bytes_of_weighed_worlds():
     here = forecast.project(record(update=SEEN), draws=DRAWS)
     same(here, forecast.project(record(update=SEEN), draws=DRAWS, workers=4))

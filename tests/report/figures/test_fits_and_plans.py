@@ -156,17 +156,6 @@ def test_an_answer_draws_its_trajectories_and_what_moves_it():
     assert [label.get_text() for label in axes.get_yticklabels()] == ["start of the trend"]
 
 
-@pytest.mark.slow
-def test_an_answer_writes_the_figure_of_its_command(tmp_path):
-    given = forecast.scenario("metr-2025").ask("month", draws=64)
-    assert given.plot(tmp_path / "a.svg", panel="dates", width="column") == tmp_path / "a.svg"
-    root = ET.parse(tmp_path / "a.svg").getroot()
-    assert float(root.get("width").removesuffix("pt")) == pytest.approx(89 / 25.4 * 72, abs=1e-3)
-    assert given.sentence not in " ".join(texts(tmp_path / "a.svg"))
-    shown = " ".join(texts(given.plot(str(tmp_path / "b.svg"), titled=True)))
-    assert given.sentence in shown
-
-
 def test_a_panel_that_an_answer_does_not_have_is_refused_by_those_it_has(tmp_path):
     with pytest.raises(UsageError, match=r"panel 'path': .* has none; it has dates, drivers$"):
         answer().plot(panel="path")

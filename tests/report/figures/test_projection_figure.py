@@ -56,13 +56,6 @@ def test_a_figure_has_answers_trajectories_and_what_moves_them(run, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_figure_has_its_title_and_sentence_where_they_are_asked_for(run, tmp_path):
-    shown = " ".join(texts(figures.plot_projection(run, tmp_path / "a.svg", titled=True)))
-    assert run.title in shown
-    assert opening_sentence(run) in shown
-
-
-@pytest.mark.slow
 def test_a_panel_alone_is_that_of_the_whole(run):
     whole = axes_of(run)
     for panel, place in (("dates", slice(0, 1)), ("path", slice(1, 4)), ("drivers", slice(4, 5))):
@@ -251,24 +244,6 @@ def test_what_is_swept_has_a_panel_each():
     assert [fan.title for fan in fan_chart.fan_panels(tree.answers["month"], 6)] == ["2023", "2019"]
 
 
-@pytest.mark.slow
-def test_counted_worlds_give_the_dots_of_all_and_the_paths_of_those_kept():
-    tree = parity(draws=3000, keep=300)
-    (group,) = brief(tree).groups
-    assert axes_of(tree)[0].get_yticklabels()[0].get_text() == group.rows[0].label
-    (fan, *_) = fan_chart.fan_panels(tree.answers["parity"], 1)
-    assert fan.lines[0].levels.shape == (5, 74)
-
-
-@pytest.mark.slow
-def test_one_column_is_half_as_wide_and_holds_the_same(run):
-    one, two = (compose(run, width=width) for width in ("column", "page"))
-    assert (one.get_figwidth(), two.get_figwidth()) == (89 / 25.4, 183 / 25.4)
-    assert [axis.get_title("left") for axis in one.axes] == [axis.get_title("left") for axis in two.axes]
-    with pytest.raises(UsageError, match=r"width: expected one of column, page, got 'three'"):
-        compose(run, width="three")
-
-
 def test_series_differ_in_grey_too(run):
     panel = next(axis for axis in axes_of(run) if axis.get_title("left") == "LINPACK")
     lines = [line for line in panel.lines if line.get_label() in ("the fastest supercomputer", "brain")]
@@ -289,12 +264,6 @@ def test_long_labels_are_wrapped_at_words_and_never_cut():
         made = lines(text.strip(), 40.0)
         assert "".join(made).replace(" ", "") == text.replace(" ", "")
         assert all(plot_style.text_width(line, 7.0) <= 40.0 for line in made)
-
-
-def test_the_heading_of_a_ranking_is_whole():
-    axes = axes_of(forecast.project("gpu-choice", draws=64))
-    headings = [text.get_text() for axis in axes for text in axis.texts if text.get_style() == "italic"]
-    assert headings[0] == "work per dollar of ownership (use: 8-bit inference)"
 
 
 def test_panels_are_along_the_choice_that_moves_the_answer_most():

@@ -1,6 +1,5 @@
 """The page of an answer in a browser: what is drawn and steered, and that it asks nothing of anyone."""
 
-import json
 import re
 
 import numpy as np
@@ -286,24 +285,6 @@ def test_rankings_follow_as_the_same_condition_in_python(opened):
     said = opening_sentence(left.run)
     assert said.startswith("Given gain >= ")
     assert text(page, "#sentence") == said.partition(": ")[2]
-
-
-def test_the_sentence_and_the_drawing_of_a_ranking_follow(opened, trees):
-    page = opened("orders")
-    before, drawn = (
-        text(page, "#sentence"),
-        page.locator("#orders svg").evaluate_all("(all) => all.map((n) => n.outerHTML)"),
-    )
-    page.locator("input[aria-label='gain: lowest']").fill("70")
-    now(page)
-    assert "remain: gain" in text(page, "#note")
-    assert text(page, "#sentence") != before
-    assert re.fullmatch(r"The fastest machine: 3 for every use, with a probability of .*\.", text(page, "#sentence"))
-    assert page.locator("#orders svg").evaluate_all("(all) => all.map((n) => n.outerHTML)") != drawn
-    page.get_by_label("use", exact=True).select_option(label="5")
-    now(page)
-    assert page.locator("#orders section").count() == 1
-    assert "(use: 5)" in text(page, "#orders h2")
 
 
 def test_what_is_told_besides_a_ranking_is_of_its_winner(opened, trees):
@@ -622,35 +603,3 @@ def test_without_a_script_it_is_a_report(opened, steerable):
     assert "growth" in page.locator("#move-body").inner_text()
     row = brief(steerable).groups[0].rows[0]
     assert page.get_by_role("cell", name=row.cells[1]).first.is_visible()
-
-
-def test_without_a_script_a_ranking_is_a_table(opened, trees):
-    page, (group, _) = opened("ranked", java_script_enabled=False), brief(trees["ranked"]).groups
-    assert page.locator("img").is_visible()
-    assert not page.locator("#orders").is_visible()
-    for row in group.rows[1:]:
-        assert page.get_by_role("cell", name=row.cells[1]).first.is_visible()
-
-
-def test_another_question_is_drawn(opened):
-    page = opened("steerable")
-    page.get_by_label("Question", exact=True).select_option(index=2)
-    now(page)
-    assert "in 2050" in text(page, "#sentence")
-    assert "q=size.1" in page.evaluate("location.hash")
-    assert not page.locator("#by-box").is_visible()
-
-
-def test_it_can_be_shown_other_data(opened):
-    """`lawcast.show` takes an answer and draws everything again; what was picked stays."""
-    page = opened("steerable", "a.growth=20-55")
-    kept = now(page)["worlds"]
-    data = json.loads(
-        page.locator("#data").inner_text() or page.evaluate("document.getElementById('data').textContent")
-    )
-    data["sentence"] = "Another one."
-    page.evaluate("(data) => lawcast.show(data)", data)
-    assert now(page)["worlds"] == kept
-    page.get_by_role("button", name="Reset").click()
-    now(page)
-    assert text(page, "#sentence") == "Another one."

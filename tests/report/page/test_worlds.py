@@ -92,25 +92,6 @@ def test_dates_are_left_out_before_worlds_and_never_too_many(steerable):
     assert len(least.inputs["one"].ranks) == made.MIN_PAGE_DRAWS
 
 
-def test_rankings_take_room_as_questions_do():
-    asked = {
-        "start": 2025,
-        "until": 2060,
-        "choices": {"machine": ["1", "2", "3"]},
-        "quantities": {
-            "growth": {"normal": [0.15, 0.45], "unit": ""},
-            "speed": {"expression": "exp({machine}*growth*(t - 2025))"},
-        },
-        "questions": {"goal": {"when": "speed >= 20"}},
-    }
-    plain = EncodedDraws(forecast.project(asked, draws=2048))
-    best = {"rank": "speed", "over": "machine"}
-    tree = forecast.project({**asked, "questions": {**asked["questions"], "best": best}}, draws=2048)
-    size = plain._bytes(2048, 24, ["speed"])
-    assert EncodedDraws(tree)._bytes(2048, 24, ["speed"]) == pytest.approx(size + 2048 * 3 * 4.125 * 4 / 3)
-    assert EncodedDraws(tree, limit=int(size) + 1).dates < 24
-
-
 def test_the_quantity_whose_value_opens_the_answer_is_drawn():
     asked = {
         "start": 2025,
