@@ -25,10 +25,6 @@ def test_one_claim_says_what_would_make_it_true(capsys):
     assert "2037 would be true with a doubling time of 1.05 years (from 2015)" in out
 
 
-def test_a_full_name_finds_the_same(capsys):
-    assert run(capsys, "hardware/parity-2037")[1] == run(capsys, "parity-2037")[1]
-
-
 def test_json(capsys):
     _, out, err = run(capsys, "--group", "parity", "--json")
     answer = json_of(out)
