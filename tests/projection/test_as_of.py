@@ -15,7 +15,7 @@ from tests.toolkit import command
 from toolkit import sample
 
 run_command = command("run")
-SCENARIOS = get_registry().names("scenario")
+SCENARIOS = get_registry().names("scenario", parts=False)
 
 
 def rows(path, text):

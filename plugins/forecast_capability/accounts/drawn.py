@@ -81,12 +81,12 @@ class _Fitted(FittedModel):
     draw: Callable[[Array, Streams], Array | float]
     assumptions: tuple[str, ...] = ()
     facts: Mapping[str, float] = field(default_factory=dict)
-    points: Observations | None = None
+    points: Observations = field(default_factory=Observations)
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
         return np.array(np.broadcast_to(self.draw(time, streams), (len(time), streams.draws)))
 
-    def observed(self) -> Observations | None:
+    def observed(self) -> Observations:
         return self.points
 
     def describe(self) -> Description:

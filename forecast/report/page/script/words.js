@@ -49,7 +49,7 @@ const narrow = (low, high) => Number.isFinite(high) && high - low < data.pattern
 const short_span = () => data.until - data.start < 3 * data.patterns.fine_years;
 const said = (year, fine, short) => {
   const whole = Math.floor(year), begin = Date.UTC(whole, 0);
-  if (!fine) return String(whole);
+  if (!fine || !Number.isFinite(year)) return String(whole);
   // the first day of a month is of that month, of which the twelfths of a year know nothing
   const day = new Date(begin + Math.round((year - whole) * (Date.UTC(whole + 1, 0) - begin) / 1000) * 1000);
   const first = day.toISOString().endsWith("-01T00:00:00.000Z") && day.getUTCFullYear() === whole;
