@@ -81,7 +81,7 @@ class TableValue(QuantityKind):
     where: Mapping[str, tuple[str, ...] | ByChoice] = field(default_factory=dict)
     latest: str = ""
     within: float | None = None
-    own: bool = False
+    own: bool = field(default=False, repr=False)
     aggregate: str = ""
     fallback: TableValue | None = None
     absent: str = ""
@@ -180,9 +180,14 @@ class TableValue(QuantityKind):
 
     def described(self) -> str:
         """Return it without the folder of a table."""
-        if not Path(self.table).is_absolute():
-            return repr(self)
-        return repr(replace(self, table="/".join(Path(self.table).parts[-2:])))
+        short = "/".join(Path(self.table).parts[-2:]) if Path(self.table).is_absolute() else self.table
+        own = [place for place, cell in enumerate(self._cells()) if cell.own]
+        return f"{replace(self, table=short)!r}{f', own {own}' if own else ''}"
+
+    def _cells(self) -> Iterator[TableValue]:
+        yield self
+        if self.fallback is not None:
+            yield from self.fallback._cells()
 
     def files(self, node: Node) -> tuple[tuple[str, Any], ...]:
         """Return the tables."""
