@@ -37,7 +37,6 @@ myst_heading_anchors = 3
 
 autodoc_typehints = "none"  # the docstrings say them in words
 autodoc_member_order = "bysource"
-autodoc_preserve_defaults = True
 napoleon_google_docstring = False
 napoleon_use_param = False
 napoleon_use_rtype = False
