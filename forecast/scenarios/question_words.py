@@ -26,16 +26,16 @@ CLEAR_SHARE, NAME_CLEAR, LEVEL_CLEAR = 0.45, (0.7, 1.15), (0.4, 1.8)
 #: What shares less is about something else.
 LEAST_SHARE = 0.1
 _WORD_PATTERN = re.compile(r"[a-z0-9]+(?:/[a-z]+)?")
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_YEAR_PATTERN = re.compile(
+_MONTH_STARTS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_DATE_WORDS_PATTERN = re.compile(
     r"\b(?:(?:in|by|until|of|before|at|the) )*(?:(?P<part>end of|late|mid|middle of)[ -]|"
-    rf"(?P<month>{'|'.join(_MONTHS)})\w* )?(?P<year>20[2-9]\d)(?:-(?P<number>0[1-9]|1[0-2]))?\b"
+    rf"(?P<month>{'|'.join(_MONTH_STARTS)})\w* )?(?P<year>20[2-9]\d)(?:-(?P<number>0[1-9]|1[0-2]))?\b"
     r"|\b(?:in|within) (?:the next )?(?P<years>\w+) years?\b(?: from now| time)?"
     r"|\b(?P<years_from>\w+) years? from (?:now|today)\b|\b(?P<next>next year)\b"
 )
 #: The day that a part of a year means.
-_PARTS = {"end of": "-12-31", "late": "-12-31", "mid": "-06-30", "middle of": "-06-30"}
-_NUMBERS = {"a": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "ten": 10}
+_YEAR_PARTS = {"end of": "-12-31", "late": "-12-31", "mid": "-06-30", "middle of": "-06-30"}
+_NUMBER_WORDS = {"a": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "ten": 10}
 _WHEN_PATTERN = re.compile(r"\b(?:when|how soon|(?:what|which) year|how long until)\b")
 #: What asks for a level from above.
 _FALL_PATTERN = re.compile(r"\b(?:less than|below|under|cheaper than|falls? to|drops? to|down to|at most)\b")
@@ -89,7 +89,7 @@ _STOP_WORDS = frozenset(
     )
 )
 #: Words that mean the same in questions about machines and what they cost; the first stands for all of its line.
-_SAME = {
+_SYNONYMS = {
     word: line.split()[0]
     for line in (
         "gpu accelerator card",
@@ -240,15 +240,15 @@ def _is_chance(text: str) -> bool:
 
 def _date(text: str) -> tuple[str, str]:
     """Return the date of a question, and the text without it."""
-    found = _YEAR_PATTERN.search(text)
+    found = _DATE_WORDS_PATTERN.search(text)
     if found is None:
         return "", text
     rest = text[: found.start()] + " " + text[found.end() :]
     if found["year"]:
-        month = found["number"] or (f"{_MONTHS.index(found['month']) + 1:02}" if found["month"] else "")
-        return found["year"] + (f"-{month}" if month else _PARTS.get(found["part"], "")), rest
+        month = found["number"] or (f"{_MONTH_STARTS.index(found['month']) + 1:02}" if found["month"] else "")
+        return found["year"] + (f"-{month}" if month else _YEAR_PARTS.get(found["part"], "")), rest
     told = "1" if found["next"] else found["years"] or found["years_from"]
-    years = int(told) if told.isdecimal() and len(told) < 3 else _NUMBERS.get(told)
+    years = int(told) if told.isdecimal() and len(told) < 3 else _NUMBER_WORDS.get(told)
     if years is None:
         return "", text
     today = datetime.date.today()
@@ -300,7 +300,7 @@ def _as_typed(number: str, multiple: str) -> str:
 def _words(text: str) -> list[str]:
     plain = re.sub(r"(\d+) ?(?:%|percent\b|per cent\b)", r"\1pct", _FORMAT_PATTERN.sub(_format, text.casefold()))
     words = (w for w in _WORD_PATTERN.findall(plain.replace("-", " ")) if w not in _STOP_WORDS)
-    return [_SAME.get(word, _SAME.get(stem := _stem(word), stem)) for word in words]
+    return [_SYNONYMS.get(word, _SYNONYMS.get(stem := _stem(word), stem)) for word in words]
 
 
 def _stem(word: str) -> str:

@@ -52,7 +52,7 @@ def _gain(name: str, title: str, low: float, mode: float, high: float, source: s
     )
 
 
-def _share(name: str, title: str, share: Input, *, quantity: str, note: str = "") -> EstimateSpec:
+def _share_estimate(name: str, title: str, share: Input, *, quantity: str, note: str = "") -> EstimateSpec:
     """Return the estimate of a share: a lognormal range has a tail beyond the whole."""
     expression = f"min(1, {share.name})"
     return EstimateSpec(
@@ -95,13 +95,13 @@ def models() -> Iterator[EstimateSpec]:
         ("inference-16bit", _inference()),
     ):
         title = f"Share of the roofline that is reached: {use.replace('-', ', ')}"
-        yield _share(f"{use}-utilisation", title, utilisation, quantity="hardware.utilisation")
-    yield _share(
+        yield _share_estimate(f"{use}-utilisation", title, utilisation, quantity="hardware.utilisation")
+    yield _share_estimate(
         "training-run-mfu", "Model FLOP over the dense 16-bit peak that training runs report, links within it",
         PUBLISHED_MFU, quantity="hardware.training_run_mfu",
         note="of the cluster as a whole while it runs: what links take is in it, interruptions are not",
     )  # fmt: skip
-    yield _share(
+    yield _share_estimate(
         "exposed-share", "Share of the time over links between nodes that computing waits for",
         EXPOSED_SHARE, quantity="hardware.exposed_share",
         note="gradients overlap with computing, and a pipeline sends fewer; the essays of 2014 hid 0 to 20 %",

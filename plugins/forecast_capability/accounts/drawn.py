@@ -100,7 +100,7 @@ def _student(time: Array, streams: Streams, *, middle: float, error: float, dof:
     return np.asarray(middle + error * student_t(streams.uniforms("parameters", 2), dof)[0])
 
 
-def _number(time: Array, streams: Streams, *, number: float) -> float:
+def _drawn_number(time: Array, streams: Streams, *, number: float) -> float:
     return number
 
 
@@ -226,7 +226,7 @@ class _GrowthSpread(ModelRecord):
             said=f"{spread:.3f}: standard deviation of a year's logarithmic growth of spending, and of the power of "
             f"sites, around the mean of each, {dof} degrees of freedom",
             facts={"spread": spread},
-            draw=partial(_number, number=spread),
+            draw=partial(_drawn_number, number=spread),
         )
 
 
@@ -245,7 +245,7 @@ class _Last(_OfLink):
             model=self,
             said=f"{last.value:.3g} at the end of {last.year}: {last.over}",
             facts={"year": float(last.year), "value": last.value},
-            draw=partial(_number, number=last.value),
+            draw=partial(_drawn_number, number=last.value),
         )
 
 

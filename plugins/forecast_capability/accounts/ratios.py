@@ -222,7 +222,7 @@ def _count(number: float) -> str:
 _Rows = Iterator[tuple[int, float, str, bool]]
 
 
-def _over(
+def _over_figure(
     top: Mapping[int, float],
     bottom: Mapping[int, float],
     say: Callable[[float], str] = _count,
@@ -244,11 +244,11 @@ def _year_before(figures: Mapping[int, float]) -> dict[int, float]:
 
 def _capex_growth(tables: Tables) -> _Rows:
     capex, whole = tables.capex(), _summed(tables.spent())
-    return _over(capex, _year_before(capex), _bn, plans=capex.keys() - whole.keys())
+    return _over_figure(capex, _year_before(capex), _bn, plans=capex.keys() - whole.keys())
 
 
 def _year_over_half(tables: Tables) -> _Rows:
-    return _over(_summed(tables.spent()), _halves(tables), _bn)
+    return _over_figure(_summed(tables.spent()), _halves(tables), _bn)
 
 
 def _guidance(tables: Tables) -> _Rows:
@@ -295,12 +295,12 @@ def _chips_of_all(tables: Tables) -> _Rows:
 
 
 def _tracked(tables: Tables) -> _Rows:
-    return _over(tables.tracked("h100_equivalents"), tables.stock())
+    return _over_figure(tables.tracked("h100_equivalents"), tables.stock())
 
 
 def _power_growth(tables: Tables) -> _Rows:
     power = tables.tracked("power")
-    return _over(power, _year_before(power), unit=" MW")
+    return _over_figure(power, _year_before(power), unit=" MW")
 
 
 def _site_growth(tables: Tables) -> _Rows:
@@ -312,11 +312,11 @@ def _site_growth(tables: Tables) -> _Rows:
     at = {
         year: float(power[dates < year + 1].max()) for year in range(int(dates.min()), last) if (dates < year + 1).any()
     }
-    return _over(at, _year_before(at), unit=" MW")
+    return _over_figure(at, _year_before(at), unit=" MW")
 
 
 def _lab_stock(tables: Tables) -> _Rows:
-    return _over(tables.chips_of("user", LAB), tables.stock(), label=f"{LAB}: ")
+    return _over_figure(tables.chips_of("user", LAB), tables.stock(), label=f"{LAB}: ")
 
 
 def _lab_hours(tables: Tables) -> _Rows:
@@ -367,7 +367,7 @@ def _research_of_capex(tables: Tables) -> _Rows:
     research = _research(tables)
     spent = {year: usd for year, (usd, _) in research.items()}
     plans = {year for year, (_, plan) in research.items() if plan}
-    return _over(spent, tables.capex(), _bn, label=f"{LAB}: ", plans=plans)
+    return _over_figure(spent, tables.capex(), _bn, label=f"{LAB}: ", plans=plans)
 
 
 def _split(tables: Tables, part: str, whole: str) -> _Rows:
@@ -406,12 +406,12 @@ def _one_of_final(tables: Tables) -> _Rows:
 def _run_of_capex(tables: Tables) -> _Rows:
     capex = tables.capex()
     for name, date, _, cost in tables.largest_runs():
-        yield from _over({int(date): cost}, capex, _bn, label=f"{name}: ")
+        yield from _over_figure({int(date): cost}, capex, _bn, label=f"{name}: ")
 
 
 def _run_growth(tables: Tables) -> _Rows:
     shares = {year: share for year, share, _, _ in _run_of_capex(tables)}
-    return _over(shares, _year_before(shares), "{:.4%}".format)
+    return _over_figure(shares, _year_before(shares), "{:.4%}".format)
 
 
 def _run_forward(tables: Tables) -> _Rows:
@@ -439,7 +439,7 @@ def _run_of_lab(tables: Tables) -> _Rows:
     """Chips of the largest run over those that its laboratory had at the end of the year before."""
     for name, who, date, chips in _record_runs(tables, "chips"):
         had = _year_before(tables.chips_of("user", USER.get(who, who)))
-        yield from _over({int(date): chips}, had, label=f"{name}: ")
+        yield from _over_figure({int(date): chips}, had, label=f"{name}: ")
 
 
 #: A laboratory under the name that the counts of chips have.
