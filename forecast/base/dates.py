@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from forecast.base.arrays import Array
 
+#: What the names of the months begin with, in their order.
+MONTH_STARTS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 #: Beyond this many years a double no longer tells days apart.
 MAX_YEARS = 1e8
 

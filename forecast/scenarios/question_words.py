@@ -8,14 +8,15 @@ year says when. What does not stand out is not read.
 from __future__ import annotations
 
 import contextlib
-import datetime
 import difflib
+import functools
 import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from forecast.base.dates import MONTH_STARTS, today
 from forecast.contract.registry import get_registry
 from forecast.contract.specs import QuantitySpec, ScenarioSpec
 from forecast.errors import ForecastError
@@ -26,10 +27,9 @@ CLEAR_SHARE, NAME_CLEAR, LEVEL_CLEAR = 0.45, (0.7, 1.15), (0.4, 1.8)
 #: What shares less is about something else.
 LEAST_SHARE = 0.1
 _WORD_PATTERN = re.compile(r"[a-z0-9]+(?:/[a-z]+)?")
-_MONTH_STARTS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DATE_WORDS_PATTERN = re.compile(
     r"\b(?:(?:in|by|until|of|before|at|the) )*(?:(?P<part>end of|late|mid|middle of)[ -]|"
-    rf"(?P<month>{'|'.join(_MONTH_STARTS)})\w* )?(?P<year>20[2-9]\d)(?:-(?P<number>0[1-9]|1[0-2]))?\b"
+    rf"(?P<month>{'|'.join(MONTH_STARTS)})\w* )?(?P<year>20[2-9]\d)(?:-(?P<number>0[1-9]|1[0-2]))?\b"
     r"|\b(?:in|within) (?:the next )?(?P<years>\w+) years?\b(?: from now| time)?"
     r"|\b(?P<years_from>\w+) years? from (?:now|today)\b|\b(?P<next>next year)\b"
 )
@@ -206,9 +206,12 @@ class _Match:
     astray: bool
 
 
-def _device(spec: QuantitySpec | ScenarioSpec, text: str) -> tuple[str, str]:
-    """Return a question without the device that it names, of which the quantity is asked, and what is set for it."""
-    marks = set(_DEVICE_PATTERN.findall(text)) - {word for phrase in _phrases(spec) for word in _words(phrase)}
+def _device(spec: QuantitySpec | ScenarioSpec, text: str, known: set[str]) -> tuple[str, str]:
+    """Return a question without the device that it names, of which the quantity is asked, and what is set for it.
+
+    Words that are `known` stand in the quantity's own names.
+    """
+    marks = set(_DEVICE_PATTERN.findall(text)) - known
     if not (marks and isinstance(spec, QuantitySpec) and any(map(_DEVICE_PATTERN.search, spec.settings.values()))):
         return text, ""
     from forecast.scenarios.scenario import Scenario
@@ -245,14 +248,14 @@ def _date(text: str) -> tuple[str, str]:
         return "", text
     rest = text[: found.start()] + " " + text[found.end() :]
     if found["year"]:
-        month = found["number"] or (f"{_MONTH_STARTS.index(found['month']) + 1:02}" if found["month"] else "")
+        month = found["number"] or (f"{MONTH_STARTS.index(found['month']) + 1:02}" if found["month"] else "")
         return found["year"] + (f"-{month}" if month else _YEAR_PARTS.get(found["part"], "")), rest
     told = "1" if found["next"] else found["years"] or found["years_from"]
     years = int(told) if told.isdecimal() and len(told) < 3 else _NUMBER_WORDS.get(told)
     if years is None:
         return "", text
-    today = datetime.date.today()
-    return str(today.year + years) if found["next"] else f"{today.year + years}-{today.month:02}", rest
+    year, month = today().split("-")[:2]
+    return f"{int(year) + years}{'' if found['next'] else f'-{month}'}", rest
 
 
 def _format(found: re.Match[str]) -> str:
@@ -325,27 +328,36 @@ def _ranked(text: str, *, dated: bool) -> list[_Match]:
     ]
     phrases = {spec.name: [set(_words(phrase)) for phrase in _phrases(spec)] for spec in specs}
     counts = Counter(word for group in phrases.values() for word in set().union(*group))
+    rarity = {word: math.log((1 + len(phrases)) / (0.5 + count)) for word, count in counts.items()}
+    unknown = math.log((1 + len(phrases)) / 0.5)
+
+    def rarity_of(words: set[str]) -> float:
+        return sum(rarity.get(word, unknown) for word in words)
+
+    @functools.cache
+    def read(rest: str) -> tuple[list[tuple[str, str]], list[str]]:
+        """Read what is the same for every quantity of whose devices the question names none."""
+        amounts, words = _amounts(rest)
+        return amounts, [_spelt(word, counts) for word in words]
+
     found = []
     for spec in specs:
-        rest, setting = _device(spec, text)
-        amounts, words = _amounts(rest)
+        known: set[str] = set().union(*phrases[spec.name])
+        rest, setting = _device(spec, text, known)
+        amounts, words = read(rest)
         if not (isinstance(spec, QuantitySpec) and spec.scale == "share"):  # a share of tasks, say: no level of it
-            words += [f"{number}pct" for number, unit in amounts if unit == "%"]
+            words = [*words, *(f"{number}pct" for number, unit in amounts if unit == "%")]
             amounts = [each for each in amounts if each[1] != "%"]
-        words = [_spelt(word, counts) for word in words]
-        rarity = {word: math.log((1 + len(phrases)) / (0.5 + counts[word])) for word in {*words, *counts}}
-        whole = sum(rarity[word] for word in set(words))
+        whole = rarity_of(set(words))
         share = cover = 0.0
         for phrase in phrases[spec.name]:
-            shared = sum(rarity[word] for word in phrase & set(words))
-            size = sum(rarity[word] for word in phrase)
+            shared, size = rarity_of(phrase & set(words)), rarity_of(phrase)
             if whole and size:
                 share = max(share, shared / whole * (0.5 + 0.5 * shared / size))
                 cover = max(cover, shared / whole)
         if not share:
             continue
         level_units = [unit for _, unit in amounts]
-        known = set().union(*phrases[spec.name])
         astray = any(any(map(str.isdigit, word)) and word not in known for word in words)
         share *= 0.6 if astray else 1.0
         if isinstance(spec, QuantitySpec):

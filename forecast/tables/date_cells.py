@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from forecast.base.arrays import AnyArray, Array
-from forecast.base.dates import decimal_year
+from forecast.base.dates import MONTH_STARTS, decimal_year
 from forecast.errors import DataError, printable
 
 #: Dates outside are no dates of observations, but numbers in another unit.
@@ -23,8 +23,7 @@ TIME_NAME_PATTERN = re.compile(
     r"^(wall )?time$|(date|year|month)$",
     re.IGNORECASE,
 )
-_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
-_MONTH = r"(?P<name>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.?"
+_MONTH = rf"(?P<name>{'|'.join(MONTH_STARTS)})[a-z]{{0,6}}\.?"
 _CLOCK = r"(?:[T ,]\s*(?P<clock>\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?)\s*(?P<half>[ap]\.?m\.?)?)?"
 _ZONE = r"\s*(?P<zone>Z|UTC|GMT|[+-]\d{2}:?\d{2})?"
 _FORMS = tuple(
@@ -156,7 +155,7 @@ def _day_first(matches: Sequence[re.Match[str]], texts: Sequence[str], order: st
         return True, ()
     match, text = next((m, t) for m, t in slashed if m["first"] != m["second"])
     year = _full_year(match["year"])
-    one, two = (f"{int(a)} {_MONTHS[int(b) - 1].title()} {year}" for a, b in
+    one, two = (f"{int(a)} {MONTH_STARTS[int(b) - 1].title()} {year}" for a, b in
                 ((match["first"], match["second"]), (match["second"], match["first"])))  # fmt: skip
     raise DataError(f"{where}: '{printable(text, 40)}' is {one} or {two}: say --dates dmy or --dates mdy")
 
@@ -174,7 +173,7 @@ def _stamp(match: re.Match[str], day_first: bool) -> np.datetime64:
     if part.get("first"):
         day, month = (part["first"], part["second"]) if day_first else (part["second"], part["first"])
     if part.get("name"):
-        month = str(_MONTHS.index(part["name"].lower()) + 1)
+        month = str(MONTH_STARTS.index(part["name"].lower()) + 1)
     if quarter := part.get("quarter") or part.get("quarter2"):
         month = str(3 * int(quarter) - 2)
     if part.get("half_year"):
