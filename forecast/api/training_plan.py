@@ -33,6 +33,10 @@ GIVEN_UNITS = {
     "days": "day", "cards": "", "power": "MW",
 }  # fmt: skip
 _HOW_MUCH, _HOW_FAST = tuple(GIVEN_UNITS)[:5], tuple(GIVEN_UNITS)[5:]
+#: Options that say how much more often than once, and what of them is too much.
+_TOLD_TWICE = {
+    ("compute", "loss"): "one of them", ("size", "tokens", "loss"): "--loss", ("size", "tokens", "compute"): "--compute",
+}  # fmt: skip
 #: A plan's lines: quantity of the scenario, what it is called, its unit.
 LINES = (
     ("work", "compute", "FLOP"), ("size", "parameters", "param"), ("tokens", "tokens", "token"),
@@ -265,11 +269,10 @@ def plan(
     constraints = {name: _number(name, value) for name, value in options_by_name.items() if value is not None}
     if by is not None:
         constraints["days"] = min(constraints.get("days", math.inf), _days_until(by, base))
-    for both, what in ((("compute", "loss"), ""), (("size", "tokens"), "loss"), (("size", "tokens"), "compute")):
-        if constraints.keys() >= {*both, what} - {""}:
-            names = " and ".join(f"--{each}" for each in both)
-            also = f"; leave --{what} out" if what else "; leave one of them out"
-            raise UsageError(f"plan: {names} say how much by themselves{also}")
+    for told, too_much in _TOLD_TWICE.items():
+        if constraints.keys() >= set(told):
+            first, second = told[:2]
+            raise UsageError(f"plan: --{first} and --{second} say how much by themselves; leave {too_much} out")
     if "device" in (with_ or {}):
         raise UsageError("plan: set: device: it is named by --device")
     if not any(name in constraints for name in _HOW_MUCH) and not {"cards", "days"} <= set(constraints):
