@@ -35,7 +35,8 @@ GIVEN_UNITS = {
 _HOW_MUCH, _HOW_FAST = tuple(GIVEN_UNITS)[:5], tuple(GIVEN_UNITS)[5:]
 #: Options that say how much more often than once, and what of them is too much.
 _TOLD_TWICE = {
-    ("compute", "loss"): "one of them", ("size", "tokens", "loss"): "--loss", ("size", "tokens", "compute"): "--compute",
+    ("compute", "loss"): "one of them",
+    ("size", "tokens", "loss"): "--loss", ("size", "tokens", "compute"): "--compute",
 }  # fmt: skip
 #: A plan's lines: quantity of the scenario, what it is called, its unit.
 LINES = (
