@@ -52,7 +52,7 @@ def refresh(
     requests = table_changes.table_requests(names, pairs, editions)
     options: dict[str, Any] = {"draws": draws, "seed": seed} | ({} if progress is None else {"progress": progress})
     every = chosen or registry.names("scenario")
-    return table_changes.refresh(requests, every, read_answers=_labelled_answers_in_order, **options)
+    return table_changes.compare_editions(requests, every, read_answers=_labelled_answers_in_order, **options)
 
 
 LabelledAnswer = tuple[AnswerLabel, Mapping[str, Any]]

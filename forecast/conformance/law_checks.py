@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from forecast import formula, laws, units
 from forecast.contract.registry import Record
 from forecast.errors import ForecastError, PluginContractError, printable
-from forecast.fit.objectives import find
+from forecast.fit.objectives import find_objective
 from forecast.fit.protocols import check_rule
 
 Array = NDArray[np.float64]
@@ -178,7 +178,7 @@ def _law_protocols(record: Record) -> None:
         where = f"law '{record.full_name}': protocol '{printable(protocol.name, 60)}'"
         for rule in (*protocol.keep, *protocol.train):
             check_rule(rule, where=where)
-        find(protocol.objective, where=where)
+        find_objective(protocol.objective, where=where)
         named = {*protocol.fix, *protocol.coordinates, *protocol.starts}
         if not named <= set(law.parameters) or not set(protocol.let) <= set(law.variables):
             raise refuse(record, f"protocol '{printable(protocol.name, 60)}' names what is no part of the law")

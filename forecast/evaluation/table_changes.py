@@ -249,7 +249,7 @@ def _read_editions(requests: Iterable[TableRequest], side: str) -> contextlib.Ab
     return editions.use_editions({path: edition for path, edition in found.items() if edition is not None})
 
 
-def refresh(
+def compare_editions(
     requests: Iterable[TableRequest],
     scenarios: Sequence[str],
     *,

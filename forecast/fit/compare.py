@@ -173,7 +173,7 @@ def compare(
         known = [seen] if seen is not None else [columns.numeric(law.output) for law in rivals if law.output in columns]
         positive = all(bool((values[np.isfinite(values)] > 0).all()) for values in known)
         objective = "least_squares_log" if positive else "least_squares"
-    chosen = objectives.find(objective, where="compare")
+    chosen = objectives.find_objective(objective, where="compare")
     first = next(iter(rivals[0].variables))
     order = by if by is not None else lets.get(first, first)
     along = _compute(order, columns, "compare: by")
@@ -241,7 +241,7 @@ def _law_measures(
 
 def _no_criteria(fit: Fit, found: Mapping[str, float | None]) -> dict[str, str]:
     """Return why a fit lacks criteria, by criterion."""
-    objective, n, k = objectives.find(fit.objective_name), fit.n or 0, _n_parameters(fit)
+    objective, n, k = objectives.find_objective(fit.objective_name), fit.n or 0, _n_parameters(fit)
     if found["aic"] is not None:
         least = k + 2 + objective.estimates_scale
         return {} if found["aicc"] is not None else {"aicc": f"{k} parameters take at least {least} points, got {n}"}
@@ -272,7 +272,7 @@ def criteria(fit: Fit) -> dict[str, float | None]:
     >>> round(found["bic"] - found["aic"], 6)  # two parameters, three points
     -1.802775
     """
-    objective, value = objectives.find(fit.objective_name), fit.objective
+    objective, value = objectives.find_objective(fit.objective_name), fit.objective
     n, k = fit.n or 0, _n_parameters(fit)
     loss = None
     if value is not None and n > (k if objective.estimates_scale else 0):
@@ -409,7 +409,7 @@ def comparison_of(tree: xr.DataTree, path: str | os.PathLike[str]) -> Comparison
     about = read[COMPARISON_KIND]
     check_record(about, _ABOUT, where=f"{where}: comparison")
     rows = about.pop("laws")
-    objectives.find(about["objective"], where=where)
+    objectives.find_objective(about["objective"], where=where)
     return Comparison(rows, about)
 
 

@@ -61,7 +61,7 @@ def fit_law(law: Law, data: Any, request: FitRequest) -> Any:
         from forecast.fit.protocols import fit_by
 
         return fit_by(fit_law, law, data, request)
-    chosen = objectives.find(request.objective or law.objective or "least_squares", where=name)
+    chosen = objectives.find_objective(request.objective or law.objective or "least_squares", where=name)
     options = chosen.resolve_options(request.options or {}, name)
     if request.bootstrap is None and request.resample != "pairs":
         raise UsageError(

@@ -340,9 +340,9 @@ def _best_start(
     Starts on a bound of the law are left out.
     """
     from forecast.fit.data.observations import read_observations
-    from forecast.fit.objectives import find
+    from forecast.fit.objectives import find_objective
 
-    objective = find(spec.objective, where=where)
+    objective = find_objective(spec.objective, where=where)
     seen = read_observations(law, columns, request, objective=objective, options=request.options or {}, name=where)
     grid = protocol_starts(spec)
     inside = np.ones(len(next(iter(grid.values()))), dtype=bool)

@@ -318,12 +318,12 @@ def _read_saved(tree: xr.DataTree, where: str) -> Fit | Fits:
 
 
 def _build_solutions(law: Law, record: Mapping[str, Any], arrays: Mapping[str, Any], where: str) -> Solutions:
-    from forecast.fit.objectives import find
+    from forecast.fit.objectives import find_objective
     from forecast.fit.problem.coordinates import law_label, solver_coordinates
     from forecast.fit.problem.setting import Setting
     from forecast.fit.solutions import Solutions
 
-    objective = find(record["objective"], where=where)
+    objective = find_objective(record["objective"], where=where)
     objective.resolve_options(record["options"], where)
     name = law_label(law)
     setting = Setting(

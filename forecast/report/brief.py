@@ -246,8 +246,8 @@ def _last_values(run: Projection, words: Labels) -> Iterator[ReportRow]:
     for name in run.numeric if run.shown is None else run.shown:
         quantity = run.quantities[name]
         for cell in quantity.cells if name in run.numeric else ():
-            given = words.given(cell)
-            row = quantity_row(quantity, cell, f"{words(name)}{f' ({given})' if given else ''}")
+            values = words.given(cell)
+            row = quantity_row(quantity, cell, f"{words(name)}{f' ({values})' if values else ''}")
             if row.spread is not None and not math.isnan(row.spread.median):
                 yield row
 
@@ -267,28 +267,28 @@ def _driver_labels(run: Projection, rows: Sequence[Mapping[str, Any]], stated: s
 
 def last_observed(run: Projection, words: Labels) -> str:
     """Say what the questions are about as it was last observed, that of the sentence first."""
-    told: dict[str, str] = {}
+    texts: dict[str, str] = {}
     unseen: list[ProjectedAnswer] = []
     opening = [run.opening] if isinstance(run.opening, (DateAnswer, ValueAnswer)) else []
     for answer in (*opening, *run.dates, *run.values):
-        if len(told) == _MAX_OBSERVATIONS:
+        if len(texts) == _MAX_OBSERVATIONS:
             break
         found = last_observation(answer)
         if found is None:
             unseen.append(answer)
-        elif found.of not in told:
+        elif found.of not in texts:
             row = found.row if " " in found.row or len(found.row) <= _MAX_ROW_LABEL else ""  # a key is not to be read
             row = printable(textwrap.shorten(row, _MAX_ROW_LABEL, placeholder=" …"), _MAX_ROW_LABEL)
             named = words(found.of) if found.of in run.quantities else f"'{short_zeros(found.of)}'"
             value = amount(found.value, found.unit, _OBSERVED_DIGITS)
             since = as_text(float(decimal_year([found.date])[0]), fine=True)
-            told[found.of] = (
+            texts[found.of] = (
                 f"{named} {value}, the record since {since}{f' ({row})' if row else ''}" if found.stands
                 else f"{named} {value} ({', '.join(filter(None, [row, found.date[:7]]))})"
             )  # fmt: skip
             if isinstance(answer, ValueAnswer) and answer is run.opening and (stands := _record_stands(answer, found)):
-                told[found.of] += f", no new one by {on_date(answer.date)}: {stands}"
-    return "; ".join([*told.values(), *_first_step_text(run, words, unseen, _MAX_OBSERVATIONS - len(told))])
+                texts[found.of] += f", no new one by {on_date(answer.date)}: {stands}"
+    return "; ".join([*texts.values(), *_first_step_text(run, words, unseen, _MAX_OBSERVATIONS - len(texts))])
 
 
 def _record_stands(answer: ValueAnswer, found: LastObservation) -> str:
@@ -313,26 +313,26 @@ def by_today(run: Projection, words: Labels, today: str) -> str:
     if (year := float(decimal_year([today])[0])) < run.span[0]:
         return ""
     answers = sorted(run.dates, key=lambda answer: answer is not run.opening)
-    told = [each for each in answers if each.headline is not None and each.headline.medians is None]
-    if not told or told[0] is not run.opening:
+    single = [each for each in answers if each.headline is not None and each.headline.medians is None]
+    if not single or single[0] is not run.opening:
         return ""
-    first, *others = ((answer, percent(answer.probability(year))) for answer in told[:_MAX_OBSERVATIONS])
+    first, *others = ((answer, percent(answer.probability(year))) for answer in single[:_MAX_OBSERVATIONS])
     rest = (fill("by_today", "of", event=event(a, a.default, words, short=True), p=p) for a, p in others)
     return "; ".join([fill("by_today", p=first[1]), *rest])
 
 
 def _first_step_text(run: Projection, words: Labels, answers: Sequence[ProjectedAnswer], most: int) -> Iterator[str]:
     """Walk what answers are about that nobody observes, as computed at the first step: so many of them, as one text."""
-    told: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for answer in answers:
-        if len(told) == most:
+        if len(texts) == most:
             break
         found = first_step_median(answer)
-        if found is not None and found.of not in told:
-            told[found.of] = f"{words(found.of)} {amount(found.value, found.unit, _OBSERVED_DIGITS)}"
-    if told:
+        if found is not None and found.of not in texts:
+            texts[found.of] = f"{words(found.of)} {amount(found.value, found.unit, _OBSERVED_DIGITS)}"
+    if texts:
         when = f"computed for {as_text(run.span[0], fine=True)}"
-        yield f"{when}: {', '.join(told.values())}"
+        yield f"{when}: {', '.join(texts.values())}"
 
 
 def at_level(answer: ProjectedAnswer | None, level: float) -> str:
@@ -349,16 +349,16 @@ def at_level(answer: ProjectedAnswer | None, level: float) -> str:
 def newest_data(run: Projection, today: str) -> str:
     """Say how old the newest data are."""
     ages = sorted(run.newest.items(), key=lambda item: item[1], reverse=True)
-    told = []
+    texts = []
     for name, date in ages[:_MAX_BRIEF_TABLES]:
         short = printable(name.rpartition("/")[2], 40)
         if today:
             now, then = decimal_year(np.array([today, date], dtype="datetime64[s]"))
-            told.append(f"{short} {date[:7]} ({age(float(now - then)) if now >= then else 'planned'})")
+            texts.append(f"{short} {date[:7]} ({age(float(now - then)) if now >= then else 'planned'})")
         else:
-            told.append(f"{short} {date}")
-    more = f", and {len(ages) - len(told)} more to {ages[-1][1][:7]}" if len(ages) > len(told) else ""
-    return f"{', '.join(told)}{more}" if told else ""
+            texts.append(f"{short} {date}")
+    more = f", and {len(ages) - len(texts)} more to {ages[-1][1][:7]}" if len(ages) > len(texts) else ""
+    return f"{', '.join(texts)}{more}" if texts else ""
 
 
 def past_record(run: Projection) -> str:
@@ -383,9 +383,9 @@ def _statements_like(run: Projection) -> str:
     if answer is None:
         return ""
     by = math.floor(min(run.span[0] + MOST_YEARS, run.span[1]))
-    stated = answer.probability(by)
-    rows = list(crossings_by_shape(run.models, stated).values()) if math.isfinite(stated) else []
-    return f". {percent(stated)} by {by}: {statement_text(rows)}" if rows else ""
+    probability = answer.probability(by)
+    rows = list(crossings_by_shape(run.models, probability).values()) if math.isfinite(probability) else []
+    return f". {percent(probability)} by {by}: {statement_text(rows)}" if rows else ""
 
 
 def section_sizes(run: Projection) -> dict[str, int]:
@@ -438,9 +438,12 @@ def section(run: Projection, name: str, *, today: str = "") -> Brief:
     others = tuple(
         f"{other} ({size})" if size else other for other, size in section_sizes(run).items() if other != name
     )
-    kept = tuple(group for group in groups if group.rows)
+    filled = tuple(group for group in groups if group.rows)
     return Brief(
-        sentence=opening_sentence(run), groups=kept, notes=tuple(notes) or (("none",) if not kept else ()), left=others
+        sentence=opening_sentence(run),
+        groups=filled,
+        notes=tuple(notes) or (("none",) if not filled else ()),
+        left=others,
     )
 
 
@@ -509,8 +512,8 @@ def _quantity_section(run: Projection, words: Labels, today: str) -> Section:
     rows = []
     for quantity in (run.quantities[name] for name in shown):
         for cell in quantity.cells:
-            given = ", ".join(map(words, cell.values()))
-            row = quantity_row(quantity, cell, f"{words(quantity.name)}{f': {given}' if given else ''}")
+            values = ", ".join(map(words, cell.values()))
+            row = quantity_row(quantity, cell, f"{words(quantity.name)}{f': {values}' if values else ''}")
             first = quantity_row(quantity, cell, "", place=0).cells[0]
             rows.append(row if first == row.cells[0] else replace(row, cells=(*row.cells, first)))
     title = f"Median and 90 % interval in {as_text(until)}; the median in {as_text(start)} where it differs"
@@ -522,10 +525,10 @@ def _quantity_section(run: Projection, words: Labels, today: str) -> Section:
 
 
 def _regime(quantity: ProjectedQuantity, cell: dict[str, str], words: Labels) -> ReportRow:
-    given = ", ".join(map(words, cell.values()))
+    values = ", ".join(map(words, cell.values()))
     chances = quantity.probabilities(cell).items()
     text = ", ".join(fill("share", label=words(label), percent=percent(chance)) for label, chance in chances)
-    return ReportRow(label=f"{words(quantity.name)}{f': {given}' if given else ''}", cells=(text,))
+    return ReportRow(label=f"{words(quantity.name)}{f': {values}' if values else ''}", cells=(text,))
 
 
 def limit_sentence(limit: ProjectedLimit, until: float, reason: str = "failed") -> str:
@@ -560,11 +563,11 @@ def _source_section(run: Projection, words: Labels, today: str) -> Section:
 def _warning_section(run: Projection, words: Labels, today: str) -> Section:
     notes = [printable(text, _MAX_SECTION_TEXT) for text in (*run.failures, *run.warnings)]
     for chosen, effective in run.effective():
-        given = f" ({words.given(chosen)})" if chosen else ""
+        where = f" ({words.given(chosen)})" if chosen else ""
         count = "no world is possible"
         if effective is not None:
             count = f"{effective:,.0f} of {run.settings.draws:,} worlds are effective"
-        notes.append(f"weighed by what is known of {', '.join(run.updated_by)}{given}: {count}")
+        notes.append(f"weighed by what is known of {', '.join(run.updated_by)}{where}: {count}")
     notes += [
         f"{row['name']}: {printable(row['note'], _MAX_SECTION_TEXT)}" for row in driver_rows(run) if "note" in row
     ]

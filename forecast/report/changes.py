@@ -30,8 +30,8 @@ def effect(run: Projection) -> str:
             texts = {"what": what, "before": row.cells[0], "after": row.cells[1], "until": until, "by": by}
             texts |= {"new": percent(new), "where": _regime_clause(each) if by else ""}
             return fill("moves", number if by else "", "new" if new >= load_patterns()["hardly"] else "", **texts)
-    moved = any(each.moved for each in run.differences)
-    return ", which does not move this" if moved else ", which changes nothing here"
+    any_moved = any(each.moved for each in run.differences)
+    return ", which does not move this" if any_moved else ", which changes nothing here"
 
 
 def changed_group(run: Projection) -> RowGroup:

@@ -78,12 +78,12 @@ class Labels:
 
     def driver(self, name: str) -> str:
         """Call what moves an answer by its label, or without the plugins behind its names; of many the first."""
-        (said, of), *others = (self.number(each) for each in name.split(", "))
+        (label, of), *others = (self.number(each) for each in name.split(", "))
         if len(others) == 1:
-            said, of = f"{said}{f' ({of})' if of else ''} with {others[0][0]}", others[0][1]
+            label, of = f"{label}{f' ({of})' if of else ''} with {others[0][0]}", others[0][1]
         elif others:
-            said, of = f"{said}{f' ({of})' if of else ''} with {len(others)} more that move together", ""
-        return f"{said}{f' ({of})' if of else ''}"
+            label, of = f"{label}{f' ({of})' if of else ''} with {len(others)} more that move together", ""
+        return f"{label}{f' ({of})' if of else ''}"
 
     def number(self, name: str, *, in_words: bool = False) -> tuple[str, str]:
         """Return what an uncertain number is called, and its model and shape: ``("growth", "hpcg, pooled")``.
@@ -140,8 +140,8 @@ def opening_sentence(run: Projection) -> str:
     words = Labels(run)
     text = answer_sentence(run.opening, words) if run.opening is not None else _level(run, words)
     met = printable(short_zeros(" and ".join(run.given)), 600)
-    given = f"Given {met}{_without_worlds(run, words)}: " if run.given else ""
-    return f"{given}{text}{settings_sentence(run, words)}{effect(run)}."
+    condition = f"Given {met}{_without_worlds(run, words)}: " if run.given else ""
+    return f"{condition}{text}{settings_sentence(run, words)}{effect(run)}."
 
 
 def _without_worlds(run: Projection, words: Labels) -> str:
@@ -198,8 +198,8 @@ def now_of(answer: ProjectedAnswer, chosen: Mapping[str, str]) -> tuple[float | 
     found = last_observation(answer, chosen)
     if found is None:
         return None, {}
-    seen = float(decimal_year([found.date])[0])
-    return found.value, {"now": amount(found.value, found.unit), "now_date": as_text(seen, fine=True)}
+    year = float(decimal_year([found.date])[0])
+    return found.value, {"now": amount(found.value, found.unit), "now_date": as_text(year, fine=True)}
 
 
 def start_text(run: Projection) -> str:
@@ -223,32 +223,32 @@ def _span(texts: Sequence[str], *, between: str = "range") -> str:
 def settings_sentence(run: Projection, words: Labels) -> str:
     """Say what was set, swapped and changed, and what stood there instead."""
     choices, settings = run.choices, run.settings
-    told = []
+    texts = []
     for key, value in {**settings.with_values, **settings.set}.items():
         if key not in choices:
             replaced = settings.replaced.get(key)
             is_other = replaced and key in settings.set and not _is_stated_value(value, replaced["stated"])
             was = _format_stated(**replaced, words=words) if replaced and is_other else ""
             if key in run.quantities and run.quantities[key].kind == "regime":
-                said = _regime_text(value, words)
+                text = _regime_text(value, words)
             else:
-                said = _format_set_number(value, replaced["unit"]) if replaced else ""
-            now = f" = {said}" if said else setting_text({key: value})[0].removeprefix(key)
-            told.append(f"{words(key)}{now}{f' instead of {was}' if was else ''}")
+                text = _format_set_number(value, replaced["unit"]) if replaced else ""
+            now = f" = {text}" if text else setting_text({key: value})[0].removeprefix(key)
+            texts.append(f"{words(key)}{now}{f' instead of {was}' if was else ''}")
         elif isinstance(value, str) and "," not in value:
-            told.append(words.given({key: value}))
-    told += setting_text(settings.swap)
-    told += [change_phrase(change) for change in settings.changes]
-    if len(told) > MAX_SETTINGS:
-        told = [*told[: MAX_SETTINGS - 1], f"and {len(told) - MAX_SETTINGS + 1} more settings"]
-    return f"; with {printable(', '.join(told), 1000)}" if told else ""
+            texts.append(words.given({key: value}))
+    texts += setting_text(settings.swap)
+    texts += [change_phrase(change) for change in settings.changes]
+    if len(texts) > MAX_SETTINGS:
+        texts = [*texts[: MAX_SETTINGS - 1], f"and {len(texts) - MAX_SETTINGS + 1} more settings"]
+    return f"; with {printable(', '.join(texts), 1000)}" if texts else ""
 
 
-def _regime_text(given: Any, words: Labels) -> str:
+def _regime_text(value: Any, words: Labels) -> str:
     """Say the labels of a regime with their probabilities, or the one label that was set."""
-    table = setting_values.parse_table(given, "set", expected="probabilities")
+    table = setting_values.parse_table(value, "set", expected="probabilities")
     if table is None:
-        return words(given)
+        return words(value)
     shares = table.get("draw", table)
     return ", ".join(f"{words(label)} {percent(share)}" for label, share in shares.items() if share)
 
@@ -261,10 +261,10 @@ def _format_set_number(value: Any, unit: str) -> str:
         return ""
 
 
-def _is_stated_value(value: Any, stated: Mapping[str, Any]) -> bool:
+def _is_stated_value(value: Any, record: Mapping[str, Any]) -> bool:
     """Tell whether a number was set to what it is stated as."""
     try:
-        return "value" in stated and float(value) == float(stated["value"])
+        return "value" in record and float(value) == float(record["value"])
     except (TypeError, ValueError):  # a unit, a range or a distribution
         return False
 
@@ -450,8 +450,8 @@ def _interval(low: float, high: float, begin: str, end: str) -> str:
 
 def value_title(answer: ValueAnswer, chosen: Mapping[str, str], words: Labels, *, short: bool = False) -> str:
     """Return what a value is called, with the definitions that its title does not name."""
-    stated = answer.title or (f"growth of {answer.text}" if answer.growth else answer.text)
-    title = words.title(words.short(answer.name, stated) if short else stated, chosen)
+    text = answer.title or (f"growth of {answer.text}" if answer.growth else answer.text)
+    title = words.title(words.short(answer.name, text) if short else text, chosen)
     rest = {} if short else {c: v for c, v in chosen.items() if f"{{{c}}}" not in answer.title}
     return f"{title}{f' ({words.given(rest)})' if rest else ''}"
 
@@ -486,12 +486,12 @@ def _value_sentence(answer: ValueAnswer, words: Labels) -> str:
     same = found.quantiles[0] == found.quantiles[4]
     sentences = authored_sentences(answer, answer.default, words)
     if (case := "point" if same else "value") in sentences:
-        now, told = now_of(answer, answer.default)
+        now, now_texts = now_of(answer, answer.default)
         more = {"value": median, "interval": _interval(*found.quantiles[:5:4], low, high)}
         if now and found.median / now > 0:
             more["ratio"] = format_number(found.median / now)
-        idle = {"now", "now_date", "ratio"} - {*told, *more}
-        return written(sentences[case], texts | {"low": low, "high": high} | more | told, idle)
+        idle = {"now", "now_date", "ratio"} - {*now_texts, *more}
+        return written(sentences[case], texts | {"low": low, "high": high} | more | now_texts, idle)
     pooled = pooled_over(answer, words)
     return fill("value", "same" if same else "", **texts, low=low, median=median, high=high, pooled=pooled)
 
@@ -519,13 +519,13 @@ def first_sentence(answer: FirstAnswer, words: Labels) -> str:
         reason = answer.run.unanswered({})
         return fill("first", "failed", What=_capital(words.title(title, {})), reason=reason)
     rest = {choice: value for choice, value in row.choices.items() if f"{{{choice}}}" not in title}
-    told = (fill("share", label=label, percent=share_text(ends)) for label, ends in first_shares(answer, words))
+    shares = (fill("share", label=label, percent=share_text(ends)) for label, ends in first_shares(answer, words))
     return fill(
         "first",
         What=_capital(words.title(title, row.choices)),
         given=f" ({words.given(rest)})" if rest else "",
         until=as_text(answer.run.span[1]),
-        shares=", ".join(told),
+        shares=", ".join(shares),
     )
 
 
@@ -544,12 +544,12 @@ def _ranking_sentence(answer: RankingAnswer, words: Labels) -> str:
     alike: dict[str | None, list[RankingRow]] = {}
     for row in rows:
         alike.setdefault(None if row.best is None else row.best.name, []).append(row)
-    told = [
+    clauses = [
         _best(answer, own, words, alone=len(alike) == 1)
         for own in itertools.islice(alike.values(), MAX_SENTENCE_COMBINATIONS)
     ]
     left = sum(len(own) for own in itertools.islice(alike.values(), MAX_SENTENCE_COMBINATIONS, None))
-    return fill("rank", "more" if left else "", What=_capital(title), best="; ".join(told), left=left)
+    return fill("rank", "more" if left else "", What=_capital(title), best="; ".join(clauses), left=left)
 
 
 def _authored_ranking(answer: RankingAnswer, row: RankingRow, words: Labels) -> str:
@@ -603,14 +603,14 @@ def _choices_clause(rows: Sequence[RankingRow], words: Labels, *, alone: bool) -
         return fill("where", "nowhere")
     if alone and len(rows) > 1:
         return fill("where", "everywhere", choices=" and ".join(map(words, choices)), given="")
-    given = (
+    values = (
         [words(row.choices[choices[0]]) for row in rows] if len(choices) == 1 else
         [words.given(row.choices) for row in rows]
     )  # fmt: skip
-    more = len(given) > MAX_NAMED
-    named = given[: MAX_NAMED - 1] if more else given
+    more = len(values) > MAX_NAMED
+    named = values[: MAX_NAMED - 1] if more else values
     stem = f"{words(choices[0])}: " if len(choices) == 1 else ""
-    return fill("where", "more" if more else "", stem=stem, named=", ".join(named), left=len(given) - len(named))
+    return fill("where", "more" if more else "", stem=stem, named=", ".join(named), left=len(values) - len(named))
 
 
 def _level(run: Projection, words: Labels) -> str:
@@ -658,10 +658,12 @@ def driver_labels(run: Projection, names: Sequence[str]) -> list[str]:
     words, levers = Labels(run), {lever.name: lever.label for lever in run.levers if not lever.since}
     ways = [_label_candidates(run, words, levers, name) for name in names]
     longest = max(map(len, ways), default=0)
-    told = [each[0] for each in ways]
+    labels = [each[0] for each in ways]
     for depth in range(1, longest):
-        told = [ways[i][min(depth, len(ways[i]) - 1)] if told.count(text) > 1 else text for i, text in enumerate(told)]
-    return told
+        labels = [
+            ways[i][min(depth, len(ways[i]) - 1)] if labels.count(text) > 1 else text for i, text in enumerate(labels)
+        ]
+    return labels
 
 
 def _label_candidates(run: Projection, words: Labels, levers: dict[str, str], name: str) -> list[str]:
@@ -684,14 +686,14 @@ def _label_candidates(run: Projection, words: Labels, levers: dict[str, str], na
     return _label_by_title(words.driver(first).partition(" (")[0], title, words(shape) if shape else "")
 
 
-def _label_by_title(said: str, title: str, shape: str) -> list[str]:
+def _label_by_title(label: str, title: str, shape: str) -> list[str]:
     """Say a number of a model by the title of the model: without what is behind a comma, with its shape, whole."""
     short = re.split(r"[,:;] ", title)[0]
     result = []
     for text, of in ((short, ""), (short, shape), (title, shape)):
         named = in_line(text)
-        stated = named if named.startswith(said) else f"{said}: {named}"
-        result.append(f"{stated} ({of})" if of else stated)
+        whole = named if named.startswith(label) else f"{label}: {named}"
+        result.append(f"{whole} ({of})" if of else whole)
     return list(dict.fromkeys(result))
 
 

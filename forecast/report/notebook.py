@@ -37,8 +37,8 @@ def answer_html(run: Projection, draw: Callable[[Axes], object]) -> str:
 
     short = brief(run)
     columns, rows = _columns_and_rows(short.groups)
-    told = [f"{name} {percent(share)}" for name, share in short.drivers]
-    notes = [f"What moves it, each alone: {', '.join(told)} of the variance." if told else ""]
+    shares = [f"{name} {percent(share)}" for name, share in short.drivers]
+    notes = [f"What moves it, each alone: {', '.join(shares)} of the variance." if shares else ""]
     notes += [f"{said}." for said in (*short.races, short.data and f"Newest data: {short.data}", short.record) if said]
     notes += [*run.read, *warning_lines([*run.failures, *run.warnings])]
     return page(short.sentence, inline_image(draw, short.sentence), columns, rows, notes)
@@ -50,21 +50,21 @@ def projection(run: Projection) -> str:
 
     parts = [section(run, name) for name in ("answers", "quantities")]
     columns, rows = _columns_and_rows([group for part in parts for group in part.groups])
-    told = [*run.read, *warning_lines([*run.failures, *run.warnings])]
-    return page(parts[0].sentence, "", columns, rows, told)
+    notes = [*run.read, *warning_lines([*run.failures, *run.warnings])]
+    return page(parts[0].sentence, "", columns, rows, notes)
 
 
 def scenario(scenario: Scenario) -> str:
     """Return a scenario as HTML: its title, what its quantities are made of, its choices and its questions."""
     from forecast.scenarios.graph import build
 
-    said, rows = scenario.title or scenario.name or "A scenario", choices_and_questions(scenario)
+    title, rows = scenario.title or scenario.name or "A scenario", choices_and_questions(scenario)
     try:
         layers = [*_dependency_layers(build(scenario)), _questions_and_quantities(scenario)]
-        drawn = inline_image(lambda ax: _graph(layers, ax), "What its quantities are made of")
+        image = inline_image(lambda ax: _graph(layers, ax), "What its quantities are made of")
     except ForecastError as problem:  # what it names may not be installed here
-        return page(said, "", ["", "", ""], rows, [f"It cannot be run here: {problem}"])
-    return page(said, drawn, ["", "name", "what"], rows, [])
+        return page(title, "", ["", "", ""], rows, [f"It cannot be run here: {problem}"])
+    return page(title, image, ["", "name", "what"], rows, [])
 
 
 def choices_and_questions(scenario: Scenario) -> list[list[str]]:
@@ -94,8 +94,8 @@ def _dependency_layers(graph: ScenarioGraph) -> list[list[tuple[str, list[str]]]
     depth: dict[str, int] = {}
     layers: dict[int, list[tuple[str, list[str]]]] = {}
     for name, node in graph.nodes.items():  # what a node is made of comes before it, but in a cycle
-        known = [source for source in node.sources if source in made_of]
-        parts = [made_of[s] if graph.nodes[s].hidden else {s: None} for s in known]
+        sources = [source for source in node.sources if source in made_of]
+        parts = [made_of[s] if graph.nodes[s].hidden else {s: None} for s in sources]
         made_of[name] = {each: None for part in parts for each in part}
         if not node.hidden:
             depth[name] = 1 + max((depth[source] for source in made_of[name]), default=-1)

@@ -30,10 +30,10 @@ def bound_lines(run: Projection, quantity: QuantitySpec) -> list[str]:
     binding: dict[str, float | None] = dict(_binding_shares(run))
     for answer in run.values:
         ends = [end for row in answer.rows if row.distribution is not None for end in row.distribution.quantiles]
-        told = units.convert(np.array(ends), answer.unit, quantity.unit, where=f"quantity '{quantity.name}'")
+        values = units.convert(np.array(ends), answer.unit, quantity.unit, where=f"quantity '{quantity.name}'")
         for side, (bound, _) in bounds.items():
-            if bound is not None and len(told) and side not in binding:
-                past = told > bound * (1 + BOUND_RTOL) if side == "limit" else told < bound * (1 - BOUND_RTOL)
+            if bound is not None and len(values) and side not in binding:
+                past = values > bound * (1 + BOUND_RTOL) if side == "limit" else values < bound * (1 - BOUND_RTOL)
                 if past.any():
                     binding[side] = None
     lines = []

@@ -180,16 +180,16 @@ def scaled_group(
 def race_group(answer: FirstAnswer, words: Labels) -> RowGroup:
     """Return what may come first with its share of the worlds, as the sentence says it."""
     row = answer.sentence_row
-    given = {} if row is None else row.choices
-    title = words.title(answer.title or "what comes first", given)
+    choices = {} if row is None else row.choices
+    title = words.title(answer.title or "what comes first", choices)
     rows = [
         ReportRow(label=label, cells=(share_text(ends),), share=sum(ends) / 2)
         for label, ends in first_shares(answer, words)
     ]
     return RowGroup(
-        rows=tuple(rows) or (ReportRow(label=answer.run.unanswered(given)),),
+        rows=tuple(rows) or (ReportRow(label=answer.run.unanswered(choices)),),
         columns=COLUMNS["first"],
-        title=f"{title}{f' ({words.given(given)})' if given else ''}",
+        title=f"{title}{f' ({words.given(choices)})' if choices else ''}",
     )
 
 
@@ -231,10 +231,10 @@ def _order(answer: RankingAnswer, row: RankingRow, words: Labels) -> RowGroup:
         note = "" if decided else percent(each.first)
         tier = str(each.tier) if each.tier and not decided else ""
         rows.append(ReportRow(label=words(each.name), spread=found, cells=(middle, interval, note, tier)))
-    given = words.given(row.choices)
+    choices = words.given(row.choices)
     title = words.title(words.short(answer.name, answer.title or answer.text), row.choices)
-    rest = f"{f' ({given})' if given else ''}{f' [{unit}]' if unit else ''}"
+    rest = f"{f' ({choices})' if choices else ''}{f' [{unit}]' if unit else ''}"
     short = textwrap.shorten(title, max(_HEADING_WIDTH - len(rest), 8), placeholder=" …")
-    whole = f"{title}{f' ({given})' if given else ''}"
+    whole = f"{title}{f' ({choices})' if choices else ''}"
     group = scaled_group(rows, answer.unit, kind="rank", factor=factor, title=whole)
     return replace(group, rows=(ReportRow(label=f"{short}{rest}"), *group.rows))

@@ -107,10 +107,14 @@ def _body(brief: Brief, width: int, room: int, marks: dict[str, str] | None) -> 
     missing = 0
     for place, group in enumerate(brief.groups):
         # what comes after keeps a few lines, so that the first does not take all
-        kept = min(3, room // 2, sum(len(later.rows) + 2 for later in brief.groups[place + 1 :]))
-        free = room - len(body) - (1 if body else 0) - kept if place else max(room - kept, min(room, _MIN_BODY_LINES))
-        drawn, left = _group_table(group, width, free, marks, brief.choices)
-        body += ([""] if body and drawn else []) + drawn
+        reserved = min(3, room // 2, sum(len(later.rows) + 2 for later in brief.groups[place + 1 :]))
+        free = (
+            room - len(body) - (1 if body else 0) - reserved
+            if place
+            else max(room - reserved, min(room, _MIN_BODY_LINES))
+        )
+        lines, left = _group_table(group, width, free, marks, brief.choices)
+        body += ([""] if body and lines else []) + lines
         missing += left
     return body, missing
 
@@ -163,8 +167,10 @@ def _lever_line(brief: Brief, width: int) -> str:
 
 def _wrap_text(text: str, width: int, hanging: int = 0) -> list[str]:
     # a number keeps its unit, and a percentage its sign
-    kept = text.replace(" %", "\u00a0%")
-    result = textwrap.wrap(kept, width, subsequent_indent=" " * hanging, break_long_words=False, break_on_hyphens=False)
+    joined = text.replace(" %", "\u00a0%")
+    result = textwrap.wrap(
+        joined, width, subsequent_indent=" " * hanging, break_long_words=False, break_on_hyphens=False
+    )
     return [line.replace("\u00a0", " ") for line in result]
 
 
@@ -196,8 +202,8 @@ def _same_under(rows: Sequence[ReportRow]) -> str:
     by_choice: dict[str, list[str]] = {}
     for row in rows:
         by_choice.setdefault(row.of, []).append(row.label)
-    told = [f"{choice}: {', '.join(values)}" for choice, values in by_choice.items()]
-    return f"The same under {'; '.join(told)}."
+    texts = [f"{choice}: {', '.join(values)}" for choice, values in by_choice.items()]
+    return f"The same under {'; '.join(texts)}."
 
 
 def _chart_lines(group: RowGroup, rows: Sequence[ReportRow], width: int, marks: dict[str, str] | None) -> list[str]:
@@ -281,9 +287,9 @@ def _first_rows(rows: Sequence[ReportRow], count: int, choices: Mapping[str, flo
     """Return so many rows: other questions are not crowded out by the values of choices."""
     own = [row for row in rows if not row.of]
     along = sorted((row for row in rows if row.of), key=lambda row: -choices.get(row.of, 0.0))
-    kept = own[: max(count - min(len(along), count // 2), 1)]
-    kept += along[: count - len(kept)]
-    return [row for row in rows if any(row is each for each in kept)]
+    chosen = own[: max(count - min(len(along), count // 2), 1)]
+    chosen += along[: count - len(chosen)]
+    return [row for row in rows if any(row is each for each in chosen)]
 
 
 def _label_stubs(rows: Sequence[ReportRow], room: int) -> tuple[list[tuple[list[str], list[str]]], int]:

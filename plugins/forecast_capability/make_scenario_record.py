@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from forecast.errors import UsageError
 
-__all__ = ["FOLDER", "N_RECORD_DRAWS", "RECORDS", "SCENARIO", "SEED", "Record", "made_from", "main"]
+__all__ = ["FOLDER", "N_RECORD_DRAWS", "RECORDS", "SCENARIO", "SEED", "Record", "made_from", "write_records"]
 
 SCENARIO = "capability/model-capability"
 FOLDER = Path(__file__).parent / "scenarios" / "record"
@@ -41,7 +41,7 @@ RECORDS = {
 
 
 def made_from() -> dict[str, Any]:
-    """Return what each record depends on, as `main` writes it."""
+    """Return what each record depends on, as `write_records` writes it."""
     import forecast
 
     found = {}
@@ -59,7 +59,7 @@ def made_from() -> dict[str, Any]:
     return found
 
 
-def main(arguments: list[str] | None = None) -> None:
+def write_records(arguments: list[str] | None = None) -> None:
     """Write the records into a folder."""
     import forecast
     from forecast.base.files import write_atomic
@@ -77,4 +77,4 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    write_records()

@@ -19,7 +19,7 @@ from forecast_scaling import LAW_RECORD
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["DECADE_RANGES", "SETS", "Set", "backtests", "law_record_rows", "main"]
+__all__ = ["DECADE_RANGES", "SETS", "Set", "backtests", "law_record_rows", "write_law_record"]
 
 
 #: Decades beyond the data: more than the first, at most the second.
@@ -141,7 +141,7 @@ def law_record_rows(found: list[tuple[str, xr.Dataset]]) -> Iterator[dict[str, A
         yield {"law": row.pop("name"), **row, "source": sources.get(row["kind"], "all kinds together")}
 
 
-def main(data: str, folder: str | None = None) -> None:
+def write_law_record(data: str, folder: str | None = None) -> None:
     """Write ``track-record.csv``."""
     rows = list(law_record_rows(list(backtests(Path(data)))))
     with (LAW_RECORD if folder is None else Path(folder) / LAW_RECORD.name).open(
@@ -153,4 +153,4 @@ def main(data: str, folder: str | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:3])
+    write_law_record(*sys.argv[1:3])

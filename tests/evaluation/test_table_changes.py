@@ -7,7 +7,7 @@ import math
 import pytest
 
 from forecast.errors import UsageError
-from forecast.evaluation.table_changes import AnswerChange, AnswerLabel, refresh, table_requests
+from forecast.evaluation.table_changes import AnswerChange, AnswerLabel, compare_editions, table_requests
 
 
 def change(before, after, unit="USD"):
@@ -32,7 +32,7 @@ def test_the_size_of_a_change_is_that_of_its_median(before, after, unit, size):
 
 
 def test_no_scenario_is_run_where_no_table_changed():
-    result = refresh([], ["no-such-scenario"], read_answers=lambda tree: [])
+    result = compare_editions([], ["no-such-scenario"], read_answers=lambda tree: [])
     assert (result.tables, result.scenarios, result.failed) == ((), (), False)
 
 

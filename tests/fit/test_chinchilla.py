@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.fit.objectives import find
+from forecast.fit.objectives import find_objective
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def test_published_parameters_have_the_published_objective(points):
     def value(name):
         fit = law.published(name)
         residuals = np.log(law.value(fit.values, N=points["N"], D=points["D"]) / points["loss"])
-        return float(find("huber_log").pointwise(residuals[None], np.zeros(240), {"delta": 1e-3})[0].sum())
+        return float(find_objective("huber_log").pointwise(residuals[None], np.zeros(240), {"delta": 1e-3})[0].sum())
 
     assert value("besiroglu2024") == pytest.approx(0.00101827403, rel=1e-7)
     assert value("hoffmann2022-a3") > 1.2 * value("besiroglu2024")

@@ -10,7 +10,7 @@ import forecast
 from forecast.fit.data.observations import read_observations
 from forecast.fit.diagnostics.collinearity import edge_reasons
 from forecast.fit.inference.profile_endpoints import Optima, ProfileEndpoints
-from forecast.fit.objectives import find
+from forecast.fit.objectives import find_objective
 from forecast.fit.options import FitRequest
 from forecast.fit.problem.coordinates import solver_coordinates
 from forecast.fit.problem.setting import Setting
@@ -71,7 +71,7 @@ def simulated(case, seed=11, tolerance=1e-7):
     """Return the problem and the observations of all runs, (RUNS, n) in logarithms."""
     mean = np.asarray(case.law.value(case.truth, **case.points))
     y = np.log(mean) + NOISE * np.random.default_rng(seed).standard_normal((RUNS, mean.size))
-    objective = find("least_squares_log")
+    objective = find_objective("least_squares_log")
     data = {**case.points, case.law.output: np.exp(y[0])}
     seen = read_observations(case.law, data, FitRequest(), objective=objective, options={}, name="law")
     setting = Setting(

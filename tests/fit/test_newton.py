@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.fit.objectives import find
+from forecast.fit.objectives import find_objective
 from forecast.fit.problem.coordinates import Coordinates
 from forecast.fit.problem.problem import kernel_for
 from forecast.fit.problem.target import Target
@@ -22,7 +22,7 @@ def target(rows, objective="least_squares", seed=0, noise=0.02, lower=-OPEN):
     true = np.exp(rng.uniform(-0.5, 0.5, (3, rows))) * np.array([1.0, 5.0, 0.4])[:, None]
     y = LAW.value({p: t[:, None] for p, t in zip(LAW.parameters, true, strict=True)}, x=X)
     y = y * np.exp(noise * rng.standard_normal(y.shape))
-    chosen = find(objective)
+    chosen = find_objective(objective)
     coordinates = Coordinates(LAW.parameters, {}, LOGS, lower, OPEN)
     kernel = kernel_for(coordinates.placement(LAW, {"x": X}, link=chosen.log))
     y = np.log(y) if chosen.log else y

@@ -2,12 +2,12 @@ import numpy as np
 import pytest
 
 from forecast.errors import UnknownNameError
-from forecast.fit.objectives import find
+from forecast.fit.objectives import find_objective
 from forecast.fit.objectives.objective import robust_scale
 
 
 def test_log_residuals():
-    objective = find("least_squares_log")
+    objective = find_objective("least_squares_log")
     got = objective.residuals(objective.linked(np.array([np.e, 2.0])), objective.linked(np.array([1.0, 2.0])), {})
     np.testing.assert_allclose(got, [1.0, 0.0])
     assert np.isnan(objective.linked(np.array([-1.0]))).all()
@@ -20,4 +20,4 @@ def test_the_robust_scale_is_the_standard_deviation_of_normal_noise():
 
 def test_unknown():
     with pytest.raises(UnknownNameError, match="did you mean 'least_squares'"):
-        find("least-squares")
+        find_objective("least-squares")

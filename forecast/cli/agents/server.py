@@ -51,8 +51,10 @@ def tool_server(folder: Path, budget: Budget) -> Server[Any]:
     budget : Budget
         What each call may take.
     """
-    made = (Tool.from_function(fn, description=inspect.getdoc(fn), structured_output=False) for fn in tools.TOOLS)
-    offered = {tool.name: tool for tool in made}
+    offered = {
+        name: Tool.from_function(fn, name=name, description=inspect.getdoc(fn), structured_output=False)
+        for name, fn in tools.TOOLS.items()
+    }
     turn = asyncio.Semaphore(MAX_CONCURRENT_REQUESTS)
     # nothing is written, and nothing outside of this machine is asked
     hints = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)

@@ -39,7 +39,7 @@ Sections: TypeAlias = Sequence[Literal[
 ]]  # fmt: skip
 
 
-def ask(
+def answer_question(
     question: str, at: Dates = (), until: float | None = None, settings: Settings = None, x: str = "",
     where: Texts = (), level: float = 0.9, draws: int = 2048, seed: int = 0, sections: Sections = (),
     quantities: Texts = (),
@@ -71,7 +71,7 @@ def ask(
     return _answer(answer.run, level, sections, quantities, read=answer.run.read, rivals=told)
 
 
-def run(
+def run_scenario(
     scenario: str = "", toml: str = "", at: Dates = (), settings: Settings = None, what_if: Texts = (),
     preset: str = "", until: float | None = None, as_of: str = "", level: float = 0.9, draws: int = 2048,
     seed: int = 0, sections: Sections = (), quantities: Texts = (),
@@ -117,7 +117,7 @@ def run(
     return _answer(projection, level, sections, quantities, read=projection.read)
 
 
-def quantities(name: str = "") -> dict[str, Any]:
+def list_quantities(name: str = "") -> dict[str, Any]:
     """List the quantities of the world that can be asked for, with units; or describe one: definition, bounds, rivals.
 
     name: of one, such as "largest-run"; nothing lists all.
@@ -126,7 +126,7 @@ def quantities(name: str = "") -> dict[str, Any]:
     return found[0] if name else {"quantities": found}
 
 
-def fit(
+def fit_law(
     law: str, data: str, let: Texts = (), y: str = "", variables: str = "", where: Texts = (), by: str = "",
     weights: str = "", groups: str = "", bootstrap: int | None = None, level: float = 0.9, seed: int = 0,
 ) -> dict[str, Any]:  # fmt: skip
@@ -153,7 +153,7 @@ def fit(
     return _data_answer(told, source, seed, [*notes, *found.warnings])
 
 
-def extrapolate(
+def extrapolate_column(
     data: str, x: str, y: str, to: str | float = "", threshold: float | None = None, where: Texts = (),
     reduce: Literal["", "mean", "median", "min", "max", "last", "best"] = "", level: float = 0.9, seed: int = 0,
 ) -> dict[str, Any]:  # fmt: skip
@@ -175,7 +175,7 @@ def extrapolate(
     return _data_answer(told, source, seed, [*notes, *found.warnings])
 
 
-def plan(
+def plan_training(
     budget: Amount = None, compute: Amount = None, loss: Amount = None, size: Amount = None, tokens: Amount = None,
     days: Amount = None, by: str | None = None, cards: Amount = None, power: Amount = None, device: str = "",
     risk: float = 0.2, settings: Settings = None, level: float = 0.9, draws: int = 2048, seed: int = 0,
@@ -200,7 +200,7 @@ def plan(
     }  # fmt: skip
 
 
-def find(words: str) -> dict[str, Any]:
+def find_names(words: str) -> dict[str, Any]:
     """Find quantities, scenarios, models, laws and tables by words of their names, titles, units and sources.
 
     words: "gpu price", "FLOP/s", "dettmers". Names come first, then titles; 20 at most are listed.
@@ -210,8 +210,11 @@ def find(words: str) -> dict[str, Any]:
     return {"sentence": sentence, "found": rows[:MAX_RESULTS]}
 
 
-#: What an agent is offered, the way to begin first.
-TOOLS: tuple[Callable[..., dict[str, Any]], ...] = (find, quantities, ask, run, plan, extrapolate, fit)
+#: The tools by the names that an agent is offered, the way to begin first.
+TOOLS: dict[str, Callable[..., dict[str, Any]]] = {
+    "find": find_names, "quantities": list_quantities, "ask": answer_question, "run": run_scenario,
+    "plan": plan_training, "extrapolate": extrapolate_column, "fit": fit_law,
+}  # fmt: skip
 
 
 # --- Answers ----------------------------------------------------------------------------------------------------------

@@ -114,7 +114,7 @@ def _complete_row(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _print_comparison(result: dict[str, Any]) -> None:
-    from forecast.fit.objectives import find
+    from forecast.fit.objectives import find_objective
 
     render.write_headline(result["headline"])
     rows = []
@@ -125,7 +125,7 @@ def _print_comparison(result: dict[str, Any]) -> None:
         rows.append([row["law"], row["parameters"], *marks, tried, ended])
     render.write_table(["law", "parameters", *_MEASURE_LABELS.values(), "origins", "fit"], rows)
     render.write()
-    kind = "of logs" if find(result["objective"]).log else "in the unit of y"
+    kind = "of logs" if find_objective(result["objective"]).log else "in the unit of y"
     render.write_details(
         {
             "objective": result["objective"],

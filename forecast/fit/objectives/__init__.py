@@ -9,7 +9,7 @@ from forecast.fit.objectives.objective import Objective, Option, RowRule
 from forecast.fit.objectives.quantile import Quantile
 from forecast.fit.objectives.squares import Gaussian, Squares
 
-__all__ = ["OBJECTIVES", "Objective", "Option", "RowRule", "find", "register"]
+__all__ = ["OBJECTIVES", "Objective", "Option", "RowRule", "find_objective", "register"]
 
 OBJECTIVES: dict[str, Objective] = {
     objective.name: objective
@@ -43,7 +43,7 @@ def register(objective: Objective) -> None:
     OBJECTIVES[objective.name] = objective
 
 
-def find(name: str, *, where: str = "") -> Objective:
+def find_objective(name: str, *, where: str = "") -> Objective:
     """Return the objective of that name.
 
     Raises

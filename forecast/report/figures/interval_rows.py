@@ -69,12 +69,12 @@ class LabelTable:
         result: list[TableLine] = []
         top = 0.0
         for text, row in self.lines:
-            told = plot_style.wrap_text(
+            wrapped = plot_style.wrap_text(
                 text, self.width - 2 * _GAP if row is None else _LABEL_WIDTH_SHARE * self.width, LABEL_POINTS
             )
-            height = _LINE * (told.count("\n") + 1) + _BETWEEN
+            height = _LINE * (wrapped.count("\n") + 1) + _BETWEEN
             top += _ABOVE if result and row is None else 0.0
-            result.append(TableLine(told, row, top + height / 2))
+            result.append(TableLine(wrapped, row, top + height / 2))
             top += height
         return tuple(result)
 
@@ -167,9 +167,9 @@ def stand(axis: Axes, table: LabelTable) -> None:
         right += _GAP + max(
             plot_style.text_width(text, LABEL_POINTS) for text in ((not alone) * aside.name, *aside.told)
         )
-        told = [(aside.name, 1.0, axis.transAxes, 2.0, "bottom")]
-        told += [(text, each.place, across, 0.0, "center") for text, each in zip(aside.told, rows, strict=True)]
-        for text, place, by, up, aligned in told:
+        texts = [(aside.name, 1.0, axis.transAxes, 2.0, "bottom")]
+        texts += [(text, each.place, across, 0.0, "center") for text, each in zip(aside.told, rows, strict=True)]
+        for text, place, by, up, aligned in texts:
             axis.annotate(text, (1.0, place), xycoords=by, xytext=(right, up), textcoords="offset points", ha="right",
                           va=aligned, fontsize=LABEL_POINTS, annotation_clip=False)  # fmt: skip
 
@@ -234,12 +234,12 @@ def _label_values(axis: Axes, unit: str, *, log: bool, whole: bool) -> None:
 
 def _axis_limits(group: RowGroup, rows: Sequence[ReportRow], factor: float) -> tuple[float, float]:
     """Return the ends of the axis: what the rows need of it."""
-    drawn = [row.spread for row in rows if row.spread is not None]
-    found = [q / factor for spread in drawn for q in spread.quantiles if math.isfinite(q)]
+    spreads = [row.spread for row in rows if row.spread is not None]
+    found = [q / factor for spread in spreads for q in spread.quantiles if math.isfinite(q)]
     if group.kind == "date":
         first, last = group.ends
         least = first + max(0.25 * (last - first) if last - first < 4 else 4.0, 0.0)
-        goes_on = any(not math.isfinite(q) for spread in drawn for q in spread.quantiles)
+        goes_on = any(not math.isfinite(q) for spread in spreads for q in spread.quantiles)
         most = max([least, *found])
         room = (0.12 if goes_on else 0.05) * (most - first)
         return first - 0.02 * (most - first), min(last, most + room) + 0.01 * (most - first)

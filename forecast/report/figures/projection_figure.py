@@ -167,7 +167,7 @@ def compose(run: Projection, *, panel: str | None = None, width: str = "page", t
             4 / _POINTS_PER_INCH / inches, top, text, fontsize=size, weight=weight, va="top", linespacing=_LEAD
         )
         top -= size * _LEAD * (text.count("\n") + 1.4) / _POINTS_PER_INCH / above
-    drawn: list[Axes] = []
+    axes: list[Axes] = []
     letter = iter("abcdefghijklmnopqrstuvwxyz")
     for piece, row in zip(pieces[-1 - len(rows) : -1], rows, strict=True):
         cells = piece.subfigures(1, len(row), squeeze=False).ravel() if len(row) > 1 else [piece]
@@ -178,12 +178,12 @@ def compose(run: Projection, *, panel: str | None = None, width: str = "page", t
                     own[0].set_title(" ")
                 x = 2 / _POINTS_PER_INCH / inches * len(cells)
                 cell.text(x, 1 - 1 / _POINTS_PER_INCH / part.height, next(letter), fontsize=8, weight="bold", va="top")
-            drawn += own
-    heights[-1] = _legend(pieces[-1], drawn, {part.marks for part in parts}, inches * _POINTS_PER_INCH)
+            axes += own
+    heights[-1] = _legend(pieces[-1], axes, {part.marks for part in parts}, inches * _POINTS_PER_INCH)
     grid.set_height_ratios(heights)
     figure.set_size_inches(inches, sum(heights))
     figure.draw_without_rendering()
-    for axis in drawn:
+    for axis in axes:
         plot_style.thin(axis.xaxis)
     for part in parts:
         if part.label is not None:
@@ -193,9 +193,9 @@ def compose(run: Projection, *, panel: str | None = None, width: str = "page", t
 
 def _head(run: Projection, inches: float) -> list[tuple[str, float, str]]:
     """Return the title and the sentence, wrapped, with their sizes and weights."""
-    told = ((printable(run.title or run.scenario, 200), _TITLE, "bold"), (opening_sentence(run), _SENTENCE, "normal"))
+    texts = ((printable(run.title or run.scenario, 200), _TITLE, "bold"), (opening_sentence(run), _SENTENCE, "normal"))
     room = inches * _POINTS_PER_INCH - 8
-    return [(plot_style.wrap_text(text, room, size, weight), size, weight) for text, size, weight in told]
+    return [(plot_style.wrap_text(text, room, size, weight), size, weight) for text, size, weight in texts]
 
 
 def draw_panel(run: Projection, panel: str, axis: Axes) -> None:
@@ -236,10 +236,10 @@ def _in_rows(parts: Sequence[Panel], width: str) -> list[list[Panel]]:
 def _figure_panels(run: Projection, room: _Layout, panel: str | None = None) -> list[Panel]:
     """Return the pieces of a figure, in their order; of one kind, where one is asked for."""
     opening, words = run.opening, Labels(run)
-    drawn = [group for group in brief(run).groups if group.kind != "text" and interval_rows.plottable_rows(group)]
+    groups = [group for group in brief(run).groups if group.kind != "text" and interval_rows.plottable_rows(group)]
     called = [
         (_with_unchanged_median(run, group), title)
-        for group, title in (_group_title(run, words, each) for each in drawn)
+        for group, title in (_group_title(run, words, each) for each in groups)
     ]
     parts = [_group(group, title, _panel_kind(group), room) for group, title in called]
     rankings = (group for answer in run.rankings for group in ranking_groups(answer, words))
@@ -321,13 +321,13 @@ def _mark_kinds(rows: Sequence[ReportRow]) -> str:
     return "dots" if wide else "points"
 
 
-def _trajectory_panel(made: Sequence[fan_chart.Fan], room: _Layout, *, half: bool, alike: bool) -> list[Panel]:
+def _trajectory_panel(fans: Sequence[fan_chart.Fan], room: _Layout, *, half: bool, alike: bool) -> list[Panel]:
     """Return one panel of trajectories; those that are alike are of one question, and share their axes."""
-    if not made:
+    if not fans:
         return []
-    across = min(room.across, len(made))
-    down = -(-len(made) // across)
-    shared = alike and len({fan.unit for fan in made}) == 1
+    across = min(room.across, len(fans))
+    down = -(-len(fans) // across)
+    shared = alike and len({fan.unit for fan in fans}) == 1
     labels: list[Callable[[], None]] = []
 
     def label() -> None:
@@ -336,30 +336,30 @@ def _trajectory_panel(made: Sequence[fan_chart.Fan], room: _Layout, *, half: boo
 
     def draw(piece: SubFigure) -> list[Axes]:
         axes = piece.subplots(down, across, squeeze=False, sharex=True, sharey=shared).ravel()
-        spans = [fan.span for fan in made]
+        spans = [fan.span for fan in fans]
         span = (min(s[0] for s in spans), max(s[1] for s in spans))
-        windows = [fan.window(span) for fan in made]
+        windows = [fan.window(span) for fan in fans]
         if shared:
             log = all(w[2] for w in windows)
             low, high = min(w[0] for w in windows), max(w[1] for w in windows)
-            windows = [(low, high, log)] * len(made) if log or not any(w[2] for w in windows) else windows
-        for place, (axis, fan) in enumerate(zip(axes, made, strict=False)):
+            windows = [(low, high, log)] * len(fans) if log or not any(w[2] for w in windows) else windows
+        for place, (axis, fan) in enumerate(zip(axes, fans, strict=False)):
             labels.append(fan_chart.plot_fan(axis, fan, span=span, window=windows[place], width=room.points / across))
             if shared and place % across:
                 axis.set_ylabel("")
-        for place, axis in enumerate(axes[len(made) :], len(made)):
+        for place, axis in enumerate(axes[len(fans) :], len(fans)):
             axis.remove()
             axes[place - across].tick_params(labelbottom=True)
-        return list(axes[: len(made)])
+        return list(axes[: len(fans)])
 
-    marks = "bands" if any(fan.spreads for fan in made) else ""
+    marks = "bands" if any(fan.spreads for fan in fans) else ""
     height = _FAN.get(down, _FAN[3]) * down + 0.15
-    return [Panel(kind="path", height=height, draw=draw, half=half and len(made) == 1, marks=marks, label=label)]
+    return [Panel(kind="path", height=height, draw=draw, half=half and len(fans) == 1, marks=marks, label=label)]
 
 
-def _tornado(made: tornado.Tornado, points: float, *, half: bool) -> Panel:
-    table = made.table(points)
-    draw = partial(_draw_alone, tornado.plot_tornado, made, table)
+def _tornado(chart: tornado.Tornado, points: float, *, half: bool) -> Panel:
+    table = chart.table(points)
+    draw = partial(_draw_alone, tornado.plot_tornado, chart, table)
     return Panel(kind="drivers", height=_height(table), draw=draw, half=half)
 
 

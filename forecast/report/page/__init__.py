@@ -146,8 +146,8 @@ def page_part(name: str, run: Projection, worlds: EncodedDraws, *, toml: str = "
     """
     from forecast.report.page.appendices import about, appendices
 
-    told = about(run, worlds) if name == "about" else appendices(run, toml)
-    return template_environment().get_template(f"{name}.html.j2").render(**told)
+    contents = about(run, worlds) if name == "about" else appendices(run, toml)
+    return template_environment().get_template(f"{name}.html.j2").render(**contents)
 
 
 @functools.cache
@@ -171,19 +171,19 @@ def _fill_template(
     from forecast.report.page.page_data import answer_data, page_contents, settable
 
     worlds = EncodedDraws(run)
-    told = answer_data(run, worlds, lever_answers)
+    data = answer_data(run, worlds, lever_answers)
     script = _script(served=engine is not None)
     rules = policy(script, asks=engine is not None)
     text = (
         template_environment()
         .get_template("page.html.j2")
         .render(
-            **page_contents(run, worlds, told, toml),
+            **page_contents(run, worlds, data, toml),
             moved_draws=0 if lever_answers is None or not lever_answers.points else lever_answers.draws,
             policy=rules,
             style=style(),
             script=script,
-            data=_json(told),
+            data=_json(data),
             engine=None if engine is None else _json({**engine, "settable": settable(run, worlds, units_of)}),
         )
     )
@@ -261,7 +261,7 @@ def image_address(draw: Callable[[Path], Path]) -> str:
     from PIL import Image
 
     result = io.BytesIO()
-    with tempfile.TemporaryDirectory() as folder, Image.open(draw(Path(folder) / "figure.png")) as drawn:
-        few = drawn.convert("RGB").quantize(_COLOURS).convert("RGB")
+    with tempfile.TemporaryDirectory() as folder, Image.open(draw(Path(folder) / "figure.png")) as image:
+        few = image.convert("RGB").quantize(_COLOURS).convert("RGB")
         few.save(result, format="webp", lossless=True, quality=_EFFORT_PERCENT)
     return f"data:image/webp;base64,{base64.b64encode(result.getvalue()).decode('ascii')}"

@@ -29,12 +29,12 @@ _ASSUMPTION_PATTERN = re.compile(r"(?P<name>\w+) \[(?P<unit>[^\]]*)\]: (?P<text>
 
 def about(run: Projection, worlds: EncodedDraws) -> dict[str, Any]:
     """Return what stands below an answer: how old its data are, how such forecasts have done, and warnings."""
-    said: list[ForecastWarning | str] = [*run.failures, *run.warnings]
+    warnings: list[ForecastWarning | str] = [*run.failures, *run.warnings]
     return {
         "newest": newest_data(run, ""),
         "past": past_record(run),
-        "warnings": [foreign(text) for text in said],
-        "grouped": [foreign(text) for text in warning_lines(said)],
+        "warnings": [foreign(text) for text in warnings],
+        "grouped": [foreign(text) for text in warning_lines(warnings)],
         "worlds": worlds,
         "most_dates": MAX_PAGE_DATES,
         "most_contestants": MAX_PAGE_CONTESTANTS,
@@ -90,32 +90,32 @@ class AssumptionLabels:
             about = self._levels[name].attrs
             return words(name), "", str(about["units"]), str(about.get("long_name", ""))
         model, _, own = name.rpartition(".")
-        told = self._models.get(model, {"assumptions": [], "sources": []})
-        stated = (found for text in told["assumptions"] if (found := _ASSUMPTION_PATTERN.fullmatch(text)) is not None)
-        found = next((each for each in stated if each["name"] == own), None)
+        record = self._models.get(model, {"assumptions": [], "sources": []})
+        matches = filter(None, map(_ASSUMPTION_PATTERN.fullmatch, record["assumptions"]))
+        found = next((each for each in matches if each["name"] == own), None)
         unit = "" if found is None or found["unit"] == "dimensionless" else found["unit"]
-        text = found["text"] if found is not None else "; ".join(told["sources"])
+        text = found["text"] if found is not None else "; ".join(record["sources"])
         label = words(name) if words(name) != printable(name, 60) else printable(own.replace("_", " "), 60)
         return label, foreign(model), unit, foreign(text)
 
 
 def _model_rows(run: Projection) -> Iterator[dict[str, Any]]:
-    for name, told in run.models.items():
+    for name, record in run.models.items():
         yield {
             "name": foreign(name),
-            "summary": foreign(told["summary"]),
-            "assumptions": [foreign(text) for text in told["assumptions"]],
-            "sources": [foreign(text) for text in told["sources"]],
-            "facts": [(foreign(key), format_number(value, 3)) for key, value in told["facts"].items()],
+            "summary": foreign(record["summary"]),
+            "assumptions": [foreign(text) for text in record["assumptions"]],
+            "sources": [foreign(text) for text in record["sources"]],
+            "facts": [(foreign(key), format_number(value, 3)) for key, value in record["facts"].items()],
         }
 
 
 def _assumption_rows(run: Projection) -> Iterator[dict[str, str]]:
     """Walk every assumption of the projection, those that are one number among them, with what it is and whence."""
     called = AssumptionLabels(run)
-    for name, drawn in run.uncertain.items():
+    for name, draws in run.uncertain.items():
         label, of, unit, text = called(name)
-        low, middle, high = (amount(float(q), unit) for q in np.quantile(np.nan_to_num(drawn), [0.05, 0.5, 0.95]))
+        low, middle, high = (amount(float(q), unit) for q in np.quantile(np.nan_to_num(draws), [0.05, 0.5, 0.95]))
         span = middle if low == high else f"{middle} ({low} to {high})"
         yield {"label": label, "of": of, "value": span, "source": text}
 
@@ -149,10 +149,10 @@ def _table_rows(run: Projection) -> Iterator[dict[str, Any]]:
         if "/" in name:
             with contextlib.suppress(ForecastError):  # it may have been made where other tables are installed
                 described = tables.look(name).attrs
-        told: dict[str, Any] = {key: foreign(described.get(key, "")) for key in ("title", "version")}
+        row: dict[str, Any] = {key: foreign(described.get(key, "")) for key in ("title", "version")}
         for key in ("sources", "licenses"):
-            told[key] = [_link(each) for each in _listed(described.get(key, "[]"))]
-        yield {"name": foreign(name), "hash": foreign(digest), "newest": dates.get(name, ""), **told}
+            row[key] = [_link(each) for each in _listed(described.get(key, "[]"))]
+        yield {"name": foreign(name), "hash": foreign(digest), "newest": dates.get(name, ""), **row}
 
 
 def _listed(text: str) -> list[Mapping[str, str]]:
@@ -169,13 +169,13 @@ def _link(record: Mapping[str, str]) -> dict[str, str]:
 def _repeat_facts(run: Projection) -> list[tuple[str, str]]:
     """Return what it takes to repeat the answer."""
     settings, record = run.settings, run.provenance
-    told: list[tuple[str, Any]] = [("data", line) for line in run.read]
-    told += [("scenario", run.scenario), ("hash of the scenario", record["scenario_hash"])]
-    told += [(key, settings.plain[key]) for key in ("seed", "draws", "start", "until", "step")]
-    told += [] if settings.as_of is None else [("as of", settings.as_of)]
-    told.append(("versions", ", ".join(f"{k} {v}" for k, v in record["versions"].items())))
-    told.append(("plugins", ", ".join(f"{p['name']} {p['version']}" for p in record["plugins"])))
-    return [(name, foreign(value)) for name, value in told if value not in ("", None)]
+    facts: list[tuple[str, Any]] = [("data", line) for line in run.read]
+    facts += [("scenario", run.scenario), ("hash of the scenario", record["scenario_hash"])]
+    facts += [(key, settings.plain[key]) for key in ("seed", "draws", "start", "until", "step")]
+    facts += [] if settings.as_of is None else [("as of", settings.as_of)]
+    facts.append(("versions", ", ".join(f"{k} {v}" for k, v in record["versions"].items())))
+    facts.append(("plugins", ", ".join(f"{p['name']} {p['version']}" for p in record["plugins"])))
+    return [(name, foreign(value)) for name, value in facts if value not in ("", None)]
 
 
 def command(run: Projection) -> str:
@@ -184,8 +184,8 @@ def command(run: Projection) -> str:
     from forecast.scenarios.settings.setting_values import as_text
 
     words, settings = ["forecast", "run", "scenario.toml"], run.settings
-    for option, stated in (("--set", settings.set), ("--swap", settings.swap)):
-        for name, value in stated.items():
+    for option, values in (("--set", settings.set), ("--swap", settings.swap)):
+        for name, value in values.items():
             text = value if isinstance(value, str) else as_text({name: value})[0].partition(" = ")[2]
             words += [option, f"{name}={text}"]
     for change in settings.changes:

@@ -58,8 +58,8 @@ class LeverStop:
     @property
     def plain(self) -> dict[str, str]:
         """The same as plain data."""
-        told = {"value": self.value, "label": self.label, "typed": self.command_text, "change": self.change}
-        return {key: foreign(text) for key, text in told.items() if text}
+        texts = {"value": self.value, "label": self.label, "typed": self.command_text, "change": self.change}
+        return {key: foreign(text) for key, text in texts.items() if text}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,14 +122,14 @@ def _control(run: Projection, lever: Lever, words: Labels, called: AssumptionLab
     changes = lever.since is not None
     about: dict[str, Any] = {"name": lever.name, "label": lever.label, "about": lever.about, "changes": changes}
     if shares := _label_shares(run, lever):
-        said = [fill("share", label=words(label), percent=percent(share)) for label, share in shares.items()]
+        texts = [fill("share", label=words(label), percent=percent(share)) for label, share in shares.items()]
         likely = max(shares, key=lambda label: shares[label])
-        stated = ", ".join(said) if shares[likely] < 1 else words(likely)
-        return LeverControl(stops=tuple(stops), at=list(shares).index(likely), stated=stated, **about)
+        position = ", ".join(texts) if shares[likely] < 1 else words(likely)
+        return LeverControl(stops=tuple(stops), at=list(shares).index(likely), stated=position, **about)
     fixed = len(numbers) > 0 and float(np.min(numbers)) == float(np.max(numbers))
     if not fixed or any(math.isnan(each.size) for each in stops):
-        at, stated = _nearest(stops, middle), _interval_text(numbers, unit)
-        return LeverControl(stops=tuple(stops), at=at, stated=stated, **about)
+        at, position = _nearest(stops, middle), _interval_text(numbers, unit)
+        return LeverControl(stops=tuple(stops), at=at, stated=position, **about)
     own = LeverStop(value="", label=_stop_text(lever, middle, unit), size=middle)
     stops = _with(stops, own)
     return LeverControl(stops=tuple(stops), at=stops.index(own), stated=own.label, **about)
@@ -185,10 +185,10 @@ def _stop_text(lever: Lever, size: float, unit: str) -> str:
 
 def _interval_text(numbers: np.ndarray[Any, Any], unit: str) -> str:
     """Say where an uncertain number lies."""
-    known = numbers[np.isfinite(numbers)]
-    if not len(known):
+    finite = numbers[np.isfinite(numbers)]
+    if not len(finite):
         return ""
-    low, middle, high = (amount(float(each), unit) for each in np.quantile(known, [0.05, 0.5, 0.95]))
+    low, middle, high = (amount(float(each), unit) for each in np.quantile(finite, [0.05, 0.5, 0.95]))
     return f"{middle} ({low} to {high})"
 
 
@@ -250,8 +250,8 @@ def lever_answers(
     points: dict[str, dict[str, dict[str, Any] | str]] = {}
     titles = answer_titles(run)
     for point in lever_points(run, scenario, draws=draws, progress=progress):
-        told = point.problem if point.run is None else carried_answer(point.run, run, titles)
-        points.setdefault(point.lever.name, {})[point.value] = told
+        answer = point.problem if point.run is None else carried_answer(point.run, run, titles)
+        points.setdefault(point.lever.name, {})[point.value] = answer
     return LeverAnswers(draws=min(draws, run.settings.draws), points=points)
 
 
@@ -333,14 +333,14 @@ def _curve(answer: DateAnswer | ValueAnswer) -> tuple[float, ...]:
     if found is None or found.medians is not None:
         return ()
     values, weights = answer.pooled_draws(answer.default)
-    known = ~np.isnan(values)
+    answered = ~np.isnan(values)
     levels = [(place + 0.5) / _N_SENTENCE_CURVE_POINTS for place in range(_N_SENTENCE_CURVE_POINTS)]
     if weights is not None:
-        result = weighted_quantiles(values[known], weights[known], levels)
+        result = weighted_quantiles(values[answered], weights[answered], levels)
     elif answer.kind == "when":
-        result = date_quantiles(values[known], levels)
+        result = date_quantiles(values[answered], levels)
     else:
-        result = np.quantile(values[known], levels)
+        result = np.quantile(values[answered], levels)
     return tuple(map(float, result))
 
 

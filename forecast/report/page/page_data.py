@@ -49,14 +49,14 @@ if TYPE_CHECKING:
 _TOGETHER_OR_NONE = ("several_at_once", "none_of_them")
 
 
-def page_contents(run: Projection, worlds: EncodedDraws, told: Mapping[str, Any], toml: str = "") -> dict[str, Any]:
+def page_contents(run: Projection, worlds: EncodedDraws, data: Mapping[str, Any], toml: str = "") -> dict[str, Any]:
     """Return what the page says, for its template.
 
     Parameters
     ----------
     run : Projection
     worlds : EncodedDraws
-    told : mapping
+    data : mapping
         What its script draws from: see `answer_data`.
     toml : str
         The scenario that repeats the answer.
@@ -67,7 +67,7 @@ def page_contents(run: Projection, worlds: EncodedDraws, told: Mapping[str, Any]
         "brief": short,
         "replaced": _is_steerable(run, worlds),
         "races": [race_group(each, words) for each in run.firsts],
-        "moves": told["tornado"],
+        "moves": data["tornado"],
         "levers": [(foreign(each.label), foreign(each.span), foreign(each.command())) for each in run.levers],
         "figure": _image_address(run),
         **about(run, worlds),
@@ -191,11 +191,11 @@ def settable(run: Projection, worlds: EncodedDraws, units_of: Mapping[str, str])
         The units in which they are set, by what ``--set`` calls them: assumptions of the projection, or a fitted
         parameter of all models of a quantity, ``QUANTITY.PARAMETER``.
     """
-    described, drawn = _Assumptions(run, worlds), uncertain(run)
+    described, numbers = _Assumptions(run, worlds), uncertain(run)
     out = []
     for name, unit in units_of.items():
-        if name in drawn:
-            values = [] if drawn[name].moves else [float(drawn[name].draws[0])]
+        if name in numbers:
+            values = [] if numbers[name].moves else [float(numbers[name].draws[0])]
         elif name.rpartition(".")[0] in run.quantities:
             values = []
         else:  # no answer depends on it
@@ -212,9 +212,9 @@ class _Assumptions:
         self._levers = {each.name: foreign(each.label) for each in run.levers}
 
     def __call__(self, name: str, unit: str = "") -> dict[str, Any]:
-        (label, of), stated = self._words.number(name, in_words=True), self._called(name)[2]
+        (label, of), own_unit = self._words.number(name, in_words=True), self._called(name)[2]
         label = self._words.spaced(name) if label == name else label
-        out = {"name": name, "label": self._levers.get(name, label), "of": of, "scales": unit_scales(stated or unit)}
+        out = {"name": name, "label": self._levers.get(name, label), "of": of, "scales": unit_scales(own_unit or unit)}
         if name in self._labels:
             out["labels"] = [self._words.member(each) for each in self._labels[name]]
         return out

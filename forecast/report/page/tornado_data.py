@@ -58,14 +58,14 @@ def tornado_data(run: Projection, worlds: EncodedDraws) -> dict[str, Any]:
         return nothing
     weights = run.weights
     along = {d: v for d, v in answer.default.items() if d in answer.choices}
-    told = run.pooled(answer.worlds.sel(along), answer.rivals)
+    answers = run.pooled(answer.worlds.sel(along), answer.rivals)
     if weights is not None and weights.dims != ("draw",):
         return nothing
     measure, short = _measure(answer.kind, whole), brief(run)
-    values, counts = told.values[: worlds.count], None if weights is None else weights.values[: worlds.count]
+    values, counts = answers.values[: worlds.count], None if weights is None else weights.values[: worlds.count]
     rows: list[dict[str, Any]] = []
     words = Labels(run)
-    for names, label, of, share in _explained_shares(run, answer, told, worlds, short):
+    for names, label, of, share in _explained_shares(run, answer, answers, worlds, short):
         if few := (names[0] in run.choices):
             values_of = answer.values(names[0])
             parts = [(answer.over({**answer.default, names[0]: value}), words(value)) for value in values_of]
@@ -78,10 +78,10 @@ def tornado_data(run: Projection, worlds: EncodedDraws) -> dict[str, Any]:
                 (answer.of_worlds(values[at], None if counts is None else counts[at]), words.member(called))
                 for at, called in _low_and_high_draws(worlds, own)
             ]
-        known = [part for part in parts if part[0] is not None]
-        if not known:
+        answered = [part for part in parts if part[0] is not None]
+        if not answered:
             continue
-        ends = sorted(known, key=lambda part: _end_size(part[0], measure)) if few else known
+        ends = sorted(answered, key=lambda part: _end_size(part[0], measure)) if few else answered
         low, high = (_make_end(answer, each, called, measure) for each, called in (ends[0], ends[-1]))
         rows.append({"label": label, "of": of, "share": share, "low": low, "high": high})
     return {"measure": measure, "until": as_text(run.span[1]), "rows": rows, "together": short.together}
@@ -100,9 +100,9 @@ def _explained_shares(
         for (label, share), row in zip(short.drivers, every, strict=False):
             yield row["name"].split(", "), label, "", share
         return
-    drawn = {own: UncertainNumber(draws) for own, draws in worlds.draws.items()}
+    numbers = {own: UncertainNumber(draws) for own, draws in worlds.draws.items()}
     count = 0
-    for row in variance_shares(run, answers, among=drawn):
+    for row in variance_shares(run, answers, among=numbers):
         for own in row["name"].split(", "):
             if own in worlds.inputs and row["share"] >= _min_share(worlds, own) and count < MAX_TORNADO_BARS:
                 count += 1
@@ -116,8 +116,8 @@ def _make_end(answer: ProjectedAnswer, found: AnswerDistribution | None, called:
 
 def _min_share(worlds: EncodedDraws, name: str) -> float:
     """Return the share of the variance that an assumption must explain to be shown."""
-    drawn = worlds.inputs[name]
-    bins = len(drawn.values) if drawn.has_few_values else min(MAX_BINS, worlds.count // MIN_DRAWS_PER_BIN)
+    ranks = worlds.inputs[name]
+    bins = len(ranks.values) if ranks.has_few_values else min(MAX_BINS, worlds.count // MIN_DRAWS_PER_BIN)
     return max(MIN_SHARE, MIN_STANDARD_ERRORS * math.sqrt(2 * max(bins - 1, 1)) / max(worlds.count - bins, 1))
 
 
@@ -136,10 +136,10 @@ def _measure(kind: str, whole: AnswerDistribution) -> str:
 
 def _low_and_high_draws(worlds: EncodedDraws, name: str) -> list[tuple[NDArray[np.int64], str]]:
     """Return the worlds in which an assumption is low and in which it is high; of few values, those of each value."""
-    drawn = worlds.inputs[name]
-    if drawn.has_few_values:
-        return [(np.flatnonzero(drawn.ranks == place), worlds.called(name, place)) for place in np.unique(drawn.ranks)]
-    order = np.argsort(drawn.ranks, kind="stable")
+    ranks = worlds.inputs[name].ranks
+    if worlds.inputs[name].has_few_values:
+        return [(np.flatnonzero(ranks == place), worlds.called(name, place)) for place in np.unique(ranks)]
+    order = np.argsort(ranks, kind="stable")
     count = -(-len(order) // TAIL_DIVISOR)
     return [(order[:count], ""), (order[-count:], "")]
 

@@ -31,7 +31,7 @@ from forecast_capability.chain.worlds import (
     columns_alone,
 )
 
-__all__ = ["made_from", "main", "n_draws"]
+__all__ = ["made_from", "n_draws", "write_draws"]
 
 #: Draws of a form whose horizon has a line of its own, which scenarios draw by themselves, and of others.
 N_DRAWS, N_RIVAL_DRAWS, N_ALONE_DRAWS = 400, 100, 1000
@@ -57,7 +57,7 @@ def made_from(rows: Rows, forms: Sequence[Form]) -> dict[str, object]:
     }
 
 
-def main(arguments: list[str] | None = None) -> None:
+def write_draws(arguments: list[str] | None = None) -> None:
     """Write the tables of draws into a folder."""
     given = sys.argv[1:] if arguments is None else arguments
     if len(given) > 1:
@@ -119,4 +119,4 @@ def _write(
 
 
 if __name__ == "__main__":
-    main()
+    write_draws()

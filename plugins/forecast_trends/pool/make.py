@@ -16,7 +16,7 @@ from forecast.base.files import write_atomic
 from forecast.errors import ForecastError
 from forecast_trends.pool.pool_record import CROSSINGS, FAMILIES_FILE, HINDCASTS, TRACK_RECORD
 
-__all__ = ["HORIZON_RANGES", "hindcasts", "main", "pool_record_rows"]
+__all__ = ["HORIZON_RANGES", "hindcasts", "pool_record_rows", "write_pool_record"]
 
 #: Years ahead: more than the first, at most the second.
 HORIZON_RANGES = {"all": (0.0, 10.0), "0-2 years": (0.0, 2.0), "2-5 years": (2.0, 5.0), "5-10 years": (5.0, 10.0)}
@@ -100,7 +100,7 @@ def _shapes(found: list[tuple[str, Any]]) -> list[str]:
     return sorted({str(name) for _, each in found for name in each["model"].values if "/" in str(name)})
 
 
-def main(folder: str | None = None) -> None:
+def write_pool_record(folder: str | None = None) -> None:
     """Write ``hindcasts.csv``, then ``track-record.csv`` and ``crossings.csv`` with what the first tells the pool."""
     _write(HINDCASTS, hindcasts(), folder)
     found = backtests()
@@ -117,4 +117,4 @@ def _write(path: Path, walk: Iterator[dict[str, Any]], folder: str | None) -> No
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:2])
+    write_pool_record(*sys.argv[1:2])
