@@ -367,7 +367,7 @@ def _values(name: str) -> dict[str, str]:
     from forecast.projection.engine import project
     from forecast.projection.paths.run_cache import cache_of_process
     from forecast.projection.result.observed_values import first_step_median, last_observation
-    from forecast.report.headline import table_cells
+    from forecast.report.rows import table_cells
     from forecast.report.words.number_text import amount
     from forecast.scenarios.question_text import read_question
 

@@ -41,7 +41,6 @@ from forecast.report.headline import (
     first_sentence,
     on_date,
     opening_sentence,
-    table_cells,
     value_title,
 )
 from forecast.report.result_data import data_ages, driver_rows
@@ -55,6 +54,7 @@ from forecast.report.rows import (
     race_group,
     ranking_groups,
     scaled_group,
+    table_cells,
 )
 from forecast.report.words.date_text import age, as_text
 from forecast.report.words.number_text import amount, percent, short_zeros

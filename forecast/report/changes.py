@@ -10,7 +10,7 @@ from forecast.projection.result.differences import AnswerDifference
 from forecast.projection.result.shifts import SHIFT_LEVELS
 from forecast.report.headline import Labels, on_date
 from forecast.report.rows import COLUMNS, ReportRow, RowGroup, question_label
-from forecast.report.words.date_text import as_text, fine_span
+from forecast.report.words.date_text import as_text, date_cell, fine_span
 from forecast.report.words.number_text import amount, amount_range, format_number, percent
 from forecast.report.words.patterns import fill, load_patterns
 
@@ -89,18 +89,12 @@ def _answer_change_rows(each: AnswerDifference, words: Labels) -> list[tuple[str
         add("among", "compared", tuple(map(str, each.among)), f"{each.among[1] - each.among[0]:+d}")
         return rows
     start, until = answer.run.span
-    dates = tuple(_date_change(each, side, start, until) for side in (0, 1))
+    fine = fine_span(start, until)
+    dates = tuple(date_cell(year, until, fine=fine, already=year <= start) for year in each.median)
     add("median", "median", dates, by or _years_difference(*each.median, dates), by)
     add("never", f"not by {as_text(until)}", tuple(map(percent, each.never)), _percentage_points(*each.never))
     add("already", f"by {as_text(start)}", tuple(map(percent, each.already)), _percentage_points(*each.already))
     return rows
-
-
-def _date_change(each: AnswerDifference, side: int, start: float, until: float) -> str:
-    median = each.median[side]
-    flag = "never" if not math.isfinite(median) else "already" if median <= start else ""
-    date = as_text(median, fine=fine_span(start, until), short=True)
-    return fill("date_in_row", flag, until=as_text(until), date=date)
 
 
 def _years_difference(before: float, after: float, shown: tuple[str, ...] = ()) -> str:

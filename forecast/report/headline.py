@@ -9,14 +9,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from forecast.base.dates import decimal_year
-from forecast.base.quantiles import DEFAULT_LEVEL
 from forecast.contract.registry import get_registry
 from forecast.errors import ForecastError, printable
 from forecast.projection.result import DateAnswer, FirstAnswer, ProjectedAnswer, Projection, RankingAnswer, ValueAnswer
 from forecast.projection.result.observed_values import last_observation
 from forecast.projection.result.projected_answers import AnswerDistribution, RankingRow
-from forecast.report.words.date_text import as_text, fine_interval, fine_span, month
-from forecast.report.words.number_text import amount, amount_range, format_number, percent, short_zeros
+from forecast.report.words.date_text import as_text, fine_interval, month
+from forecast.report.words.number_text import (
+    amount,
+    amount_range,
+    format_number,
+    interval_text,
+    percent,
+    range_text,
+    short_zeros,
+)
 from forecast.report.words.patterns import fill, load_patterns, written
 from forecast.scenarios.authored_sentences import CONTENDER_SLOT, SLOT, SLOTS
 from forecast.scenarios.quantities.changes import as_phrase as change_phrase
@@ -211,12 +218,6 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _span(texts: Sequence[str], *, between: str = "range") -> str:
-    """Write the lowest and the highest of several, or the one text that both are."""
-    low, high = texts[0], texts[-1]
-    return fill(between, "same_text" if low == high else "", low=low, high=high)
-
-
 # --- What was changed -------------------------------------------------------------------------------------------------
 
 
@@ -343,8 +344,8 @@ def _date_sentence(answer: DateAnswer, words: Labels) -> str:
     fixed = low == high and (ahead or certain(answer.run))  # a date ahead that all worlds share is no matter of chance
     texts |= {
         "pooled": pooled_over(answer, words),
-        "low": _date_texts(answer.run, low, fine, already=found.already >= 0.05),
-        "high": _date_texts(answer.run, high, fine, already=found.already >= 0.95),
+        "low": _date_text(answer.run, low, fine, already=found.already >= 0.05),
+        "high": _date_text(answer.run, high, fine, already=found.already >= 0.95),
         "low_month": as_text(low, fine=True),
         "low_year": as_text(low),
         "median": as_text(found.median, fine=fine),
@@ -391,58 +392,16 @@ def _several_dates(run: Projection, found: AnswerDistribution, free: str, texts:
         *(flag for flag, holds in flags.items() if holds),
         **texts,
         free=free,
-        chances=_span([percent(1 - never) for never in reversed(found.nevers)]),
-        nevers=_span([percent(never) for never in found.nevers]),
+        chances=range_text([percent(1 - never) for never in reversed(found.nevers)]),
+        nevers=range_text([percent(never) for never in found.nevers]),
         begin=fill("begin", "already" * flags["already_low"], start=texts["start"], date=as_text(low, fine=fine)),
-        end=_date_texts(run, high, fine),
+        end=_date_text(run, high, fine),
     )
 
 
-def _date_texts(run: Projection, year: float, fine: bool, *, already: bool = False, row: bool = False) -> str:
+def _date_text(run: Projection, year: float, fine: bool, *, already: bool = False) -> str:
     flag = "never" if not math.isfinite(year) else "already" if already else ""
-    texts = {"start": start_text(run), "until": as_text(run.span[1]), "date": as_text(year, fine=fine, short=row)}
-    return fill("date_in_row" if row else "date", flag, **texts)
-
-
-def table_cells(answer: ProjectedAnswer, found: AnswerDistribution, level: float = DEFAULT_LEVEL) -> tuple[str, ...]:
-    """Return what a row of a table says of an answer: its median, its interval of a level, and how likely never is.
-
-    Where nothing is drawn, never has no probability.
-    """
-    low, middle, high = (found.quantiles[i] for i in (0, 2, 4))
-    if isinstance(answer, DateAnswer):
-        fine = fine_interval(low, high) if found.medians is None else fine_span(*answer.run.span)
-
-        def text(year: float, share: float) -> str:
-            return _date_texts(answer.run, year, fine, already=found.already >= share, row=True)
-
-        if found.medians is not None:
-            return _span([text(low, 0.5), text(high, 0.5)]), "", _span([percent(n) for n in found.nevers])
-        ends = (text(low, round((1 - level) / 2, 12)), text(high, round((1 + level) / 2, 12)))
-        never = "" if _certain(answer.run, found) else percent(found.never)
-        return text(middle, 0.5), _interval(low, high, *ends), never
-    if found.medians is not None:
-        return (_span(amount_range(low, high, answer.unit)),)
-    return value_cells(found, answer.unit)
-
-
-def value_cells(found: AnswerDistribution, unit: str) -> tuple[str, ...]:
-    """Return what a row of a table says of a value: its median and its interval."""
-    low, middle, high = (found.quantiles[i] for i in (0, 2, 4))
-    return amount(middle, unit), _interval(low, high, *amount_range(low, high, unit, middle))
-
-
-def _certain(run: Projection, found: AnswerDistribution) -> bool:
-    """Tell whether all worlds give one date because nothing that differs between them moves it."""
-    date = found.quantiles[0]
-    if date != found.quantiles[4] or found.never not in (0.0, 1.0):
-        return False
-    return run.span[0] < date < math.inf or certain(run)
-
-
-def _interval(low: float, high: float, begin: str, end: str) -> str:
-    flags = ("same" if low == high else "", "same_text" if begin == end else "")
-    return fill("interval", *flags, low=begin, high=end)
+    return fill("date", flag, start=start_text(run), until=as_text(run.span[1]), date=as_text(year, fine=fine))
 
 
 # --- Values, races, orders --------------------------------------------------------------------------------------------
@@ -479,7 +438,7 @@ def _value_sentence(answer: ValueAnswer, words: Labels) -> str:
     if found is None:
         return fill("value", "failed", **texts)
     if found.medians is not None:
-        medians = _span([amount(end, answer.unit) for end in found.medians])
+        medians = range_text([amount(end, answer.unit) for end in found.medians])
         return fill("value", "several", **texts, medians=medians, count=found.count)
     median = amount(found.quantiles[2], answer.unit)
     low, high = amount_range(found.quantiles[0], found.quantiles[4], answer.unit, found.quantiles[2])
@@ -487,7 +446,7 @@ def _value_sentence(answer: ValueAnswer, words: Labels) -> str:
     sentences = authored_sentences(answer, answer.default, words)
     if (case := "point" if same else "value") in sentences:
         now, now_texts = now_of(answer, answer.default)
-        more = {"value": median, "interval": _interval(*found.quantiles[:5:4], low, high)}
+        more = {"value": median, "interval": interval_text(*found.quantiles[:5:4], low, high)}
         if now and found.median / now > 0:
             more["ratio"] = format_number(found.median / now)
         idle = {"now", "now_date", "ratio"} - {*now_texts, *more}
@@ -509,7 +468,7 @@ def first_shares(answer: FirstAnswer, words: Labels) -> Iterator[tuple[str, tupl
 
 def share_text(ends: tuple[float, float]) -> str:
     """Say a probability, or the lowest and the highest where rivals have no weights."""
-    return _span([percent(end) for end in ends])
+    return range_text([percent(end) for end in ends])
 
 
 def first_sentence(answer: FirstAnswer, words: Labels) -> str:
@@ -568,7 +527,7 @@ def _authored_ranking(answer: RankingAnswer, row: RankingRow, words: Labels) -> 
     if order:
         low, middle, high = (order[0].quantiles[i] for i in (0, 2, 4))
         ends = amount_range(low, high, answer.unit, middle)
-        texts |= {"value": amount(middle, answer.unit), "interval": _interval(low, high, *ends)}
+        texts |= {"value": amount(middle, answer.unit), "interval": interval_text(low, high, *ends)}
     return written(sentences[case], texts, [slot for slot in SLOTS["rank"] if not texts.get(slot)])
 
 
@@ -592,7 +551,7 @@ def _best(answer: RankingAnswer, rows: Sequence[RankingRow], words: Labels, *, a
     second = next((words(each.name) for each in ahead), "") if len(rows) == 1 and alone else ""
     texts = {"label": words(row.best.name), "where": where, "second": second}
     return fill(
-        "best", "second" if second else "", **texts, chances=_span([percent(c) for c in (chances[0], chances[-1])])
+        "best", "second" if second else "", **texts, chances=range_text([percent(c) for c in (chances[0], chances[-1])])
     )
 
 

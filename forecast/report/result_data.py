@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
-import numpy as np
-
-from forecast.base.dates import decimal_year, from_decimal_year
+from forecast.base.dates import iso_date_or_none, year_of
+from forecast.base.json_text import none_if_not_finite
 from forecast.base.quantiles import DEFAULT_LEVEL, QUANTILE_NAMES
 from forecast.contract.track_record import record_sentence as track_record
 from forecast.evaluation.whole.scenario_scores import record_sentences
@@ -88,18 +86,24 @@ def answer_data(answer: ProjectedAnswer, level: float = DEFAULT_LEVEL) -> dict[s
         row = answer.sentence_row
         return {**about, "choices": {} if row is None else row.choices, **_event_probabilities(answer, row)}
     if isinstance(answer, RankingAnswer):
-        return {**about, "rows": [row for row in ranking_rows(answer.run) if row["name"] == answer.name]}
+        return {**about, "rows": list(_ranking_answer_rows(answer))}
     found = answer.headline
     about["choices"] = answer.default
     if found is not None and found.medians is not None:
-        ends = [iso(from_decimal_year(end)) for end in found.medians] if answer.kind == "when" else found.medians
-        return {**about, "medians": list(ends), **({"never": list(found.nevers)} if answer.kind == "when" else {})}
+        nevers = {"never": list(found.nevers)} if answer.kind == "when" else {}
+        return {**about, "medians": _ends(answer, found.medians), **nevers}
     if level != DEFAULT_LEVEL and found is not None:
-        about["interval"] = {"level": level, **dict(zip(("low", "high"), _interval_ends(answer, level), strict=True))}
+        low, high = _ends(answer, answer.interval(level))
+        about["interval"] = {"level": level, "low": low, "high": high}
     if isinstance(answer, DateAnswer):
         return {**about, "crossing": _date_row(found)}
     assert isinstance(answer, ValueAnswer)
     return {**about, "date": answer.date, **_quantile_dict(found)}
+
+
+def _ends(answer: ProjectedAnswer, ends: tuple[float, float]) -> list[float | str | None]:
+    """Return the ends of an interval: of dates ISO, None inside *never*."""
+    return [iso_date_or_none(end) if answer.kind == "when" else none_if_not_finite(end) for end in ends]
 
 
 def _quantile_dict(found: AnswerDistribution | Contestant | None) -> dict[str, float | None]:
@@ -110,13 +114,8 @@ def _date_row(found: AnswerDistribution | None) -> dict[str, Any]:
     """Return a date: ISO quantiles, None inside the never mass, and probabilities; None throughout where it failed."""
     if found is None:
         return dict.fromkeys([*QUANTILE_NAMES, "never", "already", "error"])
-    stamps = from_decimal_year(np.where(np.isfinite(found.quantiles), found.quantiles, np.nan))
-    masses = {"never": found.never, "already": found.already, "error": _none_if_nan(found.error)}
-    return {**dict(zip(QUANTILE_NAMES, map(iso, stamps), strict=True)), **masses}
-
-
-def _none_if_nan(value: float) -> float | None:
-    return None if math.isnan(value) else value
+    masses = {"never": found.never, "already": found.already, "error": none_if_not_finite(found.error)}
+    return {**dict(zip(QUANTILE_NAMES, map(iso_date_or_none, found.quantiles), strict=True)), **masses}
 
 
 def date_rows(run: Projection) -> list[dict[str, Any]]:
@@ -159,18 +158,9 @@ def _date_answer_row(answer: DateAnswer, row: AnswerRow, words: Labels) -> dict[
     about = {"name": answer.name, "title": words.title(answer.title, row.choices), "when": answer.text}
     out: dict[str, Any] = {**about, "choices": row.choices, "crossing": _date_row(found)}
     if answer.dates:
-        by = [None] * len(answer.dates) if found is None else [_none_if_nan(each) for each in found.by]
-        pairs = zip(answer.dates, by, strict=True)
-        out["dates"] = [{"date": date, "probability": probability} for date, probability in pairs]
+        by = [None] * len(answer.dates) if found is None else map(none_if_not_finite, found.by)
+        out["dates"] = [{"date": date, "probability": share} for date, share in zip(answer.dates, by, strict=True)]
     return out | _weights(row)
-
-
-def _interval_ends(answer: ProjectedAnswer, level: float) -> list[float | str | None]:
-    """Return the ends of an interval: of dates ISO, None inside *never*."""
-    ends = answer.interval(level)
-    if answer.kind != "when":
-        return [_none_if_nan(end) for end in ends]
-    return [iso(from_decimal_year(end)) for end in ends]
 
 
 def last_observation_rows(run: Projection) -> list[dict[str, Any]]:
@@ -198,8 +188,8 @@ def value_answers(run: Projection) -> list[dict[str, Any]]:
     """
     out = []
     for answer in run.values:
-        asked = {"growth" if answer.growth else "value": answer.text}
-        about = {"name": answer.name, "title": answer.title, **asked, "unit": answer.unit}
+        formula = {"growth" if answer.growth else "value": answer.text}
+        about = {"name": answer.name, "title": answer.title, **formula, "unit": answer.unit}
         for rows in zip(*(each.rows for each in answer.at), strict=True):
             dates = [
                 {"date": date, **_quantile_dict(row.distribution)} for date, row in zip(answer.dates, rows, strict=True)
@@ -234,7 +224,7 @@ def _event_probabilities(answer: FirstAnswer, row: FirstRow | None) -> dict[str,
 
 def _probability_or_range(ends: tuple[float, float]) -> float | list[float] | None:
     """Return a probability, or the lowest and the highest where rivals have no weights."""
-    return _none_if_nan(ends[0]) if ends[0] == ends[1] or math.isnan(ends[0]) else list(ends)
+    return list(ends) if ends[0] < ends[1] else none_if_not_finite(ends[0])
 
 
 def ranking_rows(run: Projection) -> list[dict[str, Any]]:
@@ -248,19 +238,20 @@ def ranking_rows(run: Projection) -> list[dict[str, Any]]:
         ``first`` of being the best, ``among`` of taking part at all, and its ``tier`` (0: none). Those that seldom take
         part come last; where the question says ``ordered``, only those that never do.
     """
-    out = []
-    for answer in run.rankings:
-        about = {
-            "name": answer.name, "title": answer.title, "rank": answer.text, "over": answer.over_choice,
-            "best": answer.best, "among": answer.conditions, "unit": answer.unit,
-        }  # fmt: skip
-        for row in answer.table:
-            order = [
-                {"name": each.name, **_quantile_dict(each), "first": each.first, "among": each.among, "tier": each.tier}
-                for each in row.order
-            ]
-            out.append({**about, "choices": row.choices, "order": order})
-    return out
+    return [row for answer in run.rankings for row in _ranking_answer_rows(answer)]
+
+
+def _ranking_answer_rows(answer: RankingAnswer) -> Iterator[dict[str, Any]]:
+    about = {
+        "name": answer.name, "title": answer.title, "rank": answer.text, "over": answer.over_choice,
+        "best": answer.best, "among": answer.conditions, "unit": answer.unit,
+    }  # fmt: skip
+    for row in answer.table:
+        order = [
+            {"name": each.name, **_quantile_dict(each), "first": each.first, "among": each.among, "tier": each.tier}
+            for each in row.order
+        ]
+        yield {**about, "choices": row.choices, "order": order}
 
 
 # --- What moves it, limits --------------------------------------------------------------------------------------------
@@ -398,8 +389,8 @@ def data_ages(run: Projection, today: str = "") -> str:
 def _age(date: str, today: str) -> str:
     if not today:
         return ""
-    now, then = decimal_year(np.array([today, date], dtype="datetime64[s]"))
-    return f" ({now - then:.1f} years old)" if now >= then else " (in the future)"
+    years = year_of(today) - year_of(date)
+    return f" ({years:.1f} years old)" if years >= 0 else " (in the future)"
 
 
 # --- As one table -----------------------------------------------------------------------------------------------------
@@ -450,7 +441,7 @@ def _tidy_rows(run: Projection) -> Iterator[Row]:
     for kind, rows in (("question", date_rows(run)), ("pooled", pooled_rows(run))):
         for row in rows:
             about = {"name": row["name"], "of": row["when"]}
-            dates = {q: _decimal_year_or_none(row["crossing"][q]) for q in QUANTILE_NAMES}
+            dates = {q: day and year_of(day) for q, day in row["crossing"].items() if q in QUANTILE_NAMES}
             yield {"kind": kind, **about, "unit": "year", **row["crossing"], **dates}, row["choices"]
             yield from (({"kind": "probability", **about, **by}, row["choices"]) for by in row.get("dates", ()))
     for row in value_answers(run):
@@ -475,7 +466,3 @@ def _step_rows(run: Projection, only: Collection[str] | None) -> Iterator[Row]:
         about = {"kind": "quantity", "name": row["name"], "unit": row["unit"]}
         for i, date in enumerate(row["time"]):
             yield {**about, "date": date, **{q: row[q][i] for q in QUANTILE_NAMES}}, row["choices"]
-
-
-def _decimal_year_or_none(date: str | None) -> float | None:
-    return None if date is None else float(decimal_year(np.array([date], dtype="datetime64[s]"))[0])

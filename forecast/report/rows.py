@@ -7,12 +7,14 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from forecast.base.quantiles import DEFAULT_LEVEL
 from forecast.projection.result import (
     AnswerDistribution,
     DateAnswer,
     FirstAnswer,
     ProjectedAnswer,
     ProjectedQuantity,
+    Projection,
     RankingAnswer,
     ValueAnswer,
 )
@@ -23,12 +25,20 @@ from forecast.report.headline import (
     first_shares,
     on_date,
     share_text,
-    table_cells,
-    value_cells,
     value_title,
 )
-from forecast.report.words.number_text import format_number, percent, scale_of
+from forecast.report.words.date_text import date_cell, fine_interval, fine_span
+from forecast.report.words.number_text import (
+    amount,
+    amount_range,
+    format_number,
+    interval_text,
+    percent,
+    range_text,
+    scale_of,
+)
 from forecast.report.words.patterns import fill
+from forecast.sensitivity.first_order import certain
 
 #: What stands above the cells of rows, by what these are of: the page reads it too.
 COLUMNS = {
@@ -134,6 +144,43 @@ class RowGroup:
 
 
 # --- Dates and values -------------------------------------------------------------------------------------------------
+
+
+def table_cells(answer: ProjectedAnswer, found: AnswerDistribution, level: float = DEFAULT_LEVEL) -> tuple[str, ...]:
+    """Return the cells of an answer, one a column of `COLUMNS`: its median, its interval of a level, and never.
+
+    Where nothing is drawn, never has no probability.
+    """
+    low, middle, high = (found.quantiles[i] for i in (0, 2, 4))
+    if isinstance(answer, DateAnswer):
+        first, last = answer.run.span
+        fine = fine_interval(low, high) if found.medians is None else fine_span(first, last)
+
+        def text(year: float, share: float) -> str:
+            return date_cell(year, last, fine=fine, already=found.already >= share)
+
+        if found.medians is not None:
+            return range_text([text(low, 0.5), text(high, 0.5)]), "", range_text([percent(n) for n in found.nevers])
+        ends = (text(low, round((1 - level) / 2, 12)), text(high, round((1 + level) / 2, 12)))
+        never = "" if _is_certain(answer.run, found) else percent(found.never)
+        return text(middle, 0.5), interval_text(low, high, *ends), never
+    if found.medians is not None:
+        return (range_text(amount_range(low, high, answer.unit)),)
+    return value_cells(found, answer.unit)
+
+
+def value_cells(found: AnswerDistribution, unit: str) -> tuple[str, ...]:
+    """Return the cells of a value: its median and its interval."""
+    low, middle, high = (found.quantiles[i] for i in (0, 2, 4))
+    return amount(middle, unit), interval_text(low, high, *amount_range(low, high, unit, middle))
+
+
+def _is_certain(run: Projection, found: AnswerDistribution) -> bool:
+    """Return True if all worlds give one date because nothing that differs between them moves it."""
+    date = found.quantiles[0]
+    if date != found.quantiles[4] or found.never not in (0.0, 1.0):
+        return False
+    return run.span[0] < date < math.inf or certain(run)
 
 
 def answer_row(

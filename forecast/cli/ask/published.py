@@ -11,9 +11,8 @@ from forecast.cli import render
 from forecast.cli.catalogue.listing import json_option, listing_warnings
 from forecast.cli.reading_options import access_options
 from forecast.errors import printable
-from forecast.report.words.date_text import as_text, fine_interval
-from forecast.report.words.number_text import format_number, in_signs, percent
-from forecast.report.words.patterns import fill
+from forecast.report.words.date_text import date_cell, fine_interval
+from forecast.report.words.number_text import format_number, in_signs, percent, range_text
 
 #: A probability below this of what has not happened is not worth a word.
 _MIN_EARLY_PROBABILITY = 0.2
@@ -195,8 +194,7 @@ def _format_point(row: dict[str, Any], level: str, *, fine: bool = False) -> str
     value = _point_value(row, level)
     if row["kind"] == "value":
         return format_number(value)
-    flag = "never" if math.isinf(value) else "already" if value <= row["start"] else ""
-    return fill("date_in_row", flag, until=as_text(row["until"]), date=as_text(value, fine=fine, short=True))
+    return date_cell(value, row["until"], fine=fine, already=value <= row["start"])
 
 
 def _format_interval(
@@ -205,5 +203,4 @@ def _format_interval(
     """Write two points of answers, the lower one first: by the month where they are so close."""
     if fine is None:
         fine = low[0]["kind"] == "date" and fine_interval(_point_value(*low), _point_value(*high))
-    begin, end = _format_point(*low, fine=fine), _format_point(*high, fine=fine)
-    return fill("range", "same_text" if begin == end else "", low=begin, high=end)
+    return range_text([_format_point(*low, fine=fine), _format_point(*high, fine=fine)])

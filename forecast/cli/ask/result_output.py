@@ -163,7 +163,7 @@ def _rival_that_differs(run: Projection, rivals: Rivals, level: float) -> str:
     """
     from forecast.projection.result import ValueAnswer
     from forecast.projection.result.observed_values import last_observation
-    from forecast.report.headline import table_cells
+    from forecast.report.rows import table_cells
 
     own = run.opening.headline if rivals and run.opening is not None else None
     if own is None or own.medians is not None:
@@ -187,7 +187,8 @@ def _rival_that_differs(run: Projection, rivals: Rivals, level: float) -> str:
 def _show_rivals(rivals: Rivals, level: float) -> None:
     """Write a row for each other forecast of the quantity, and why it differs."""
     from forecast.projection.result import ValueAnswer
-    from forecast.report.headline import on_date, table_cells
+    from forecast.report.headline import on_date
+    from forecast.report.rows import table_cells
 
     rows, columns, date = [], _cell_heads(None), ""
     for each, made in rivals:

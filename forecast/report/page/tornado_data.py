@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from forecast.projection.result import AnswerDistribution, DateAnswer, ProjectedAnswer, Projection, ValueAnswer
 from forecast.report.brief import Brief, brief
-from forecast.report.headline import Labels, table_cells
+from forecast.report.headline import Labels
 from forecast.report.result_data import driver_rows
+from forecast.report.rows import table_cells
 from forecast.report.words.date_text import as_text
 from forecast.report.words.number_text import percent
 from forecast.sensitivity.first_order import MAX_BINS, MIN_DRAWS_PER_BIN, UncertainNumber, variance_shares

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from forecast.base.dates import from_decimal_year
-from forecast.report.words.patterns import load_patterns
+from forecast.report.words.patterns import fill, load_patterns
 
 
 def fine_interval(low: float, high: float) -> bool:
@@ -48,6 +48,18 @@ def as_text(year: float, *, fine: bool = False, short: bool = False) -> str:
     if not fine:
         return str(whole)
     return f"{whole}-{number:02d}" if short else f"{load_patterns()['months'][number - 1]} {whole}"
+
+
+def date_cell(year: float, until: float, *, fine: bool = False, already: bool = False) -> str:
+    """Say a date in a row of a table: one that does not come by the last date, one that is so already, or the year.
+
+    Examples
+    --------
+    >>> date_cell(2034.6, 2060), date_cell(math.inf, 2060), date_cell(2025.0, 2060, already=True)
+    ('2034', '>2060', 'already')
+    """
+    flag = "never" if not math.isfinite(year) else "already" if already else ""
+    return fill("date_in_row", flag, until=as_text(until), date=as_text(year, fine=fine, short=True))
 
 
 def age(years: float) -> str:

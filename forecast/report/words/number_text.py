@@ -155,6 +155,24 @@ def amount_range(low: float, high: float, unit: str = "", about: float | None = 
     return (whole if begin == end else begin), whole
 
 
+def range_text(texts: Sequence[str]) -> str:
+    """Write the lowest and the highest of several texts, or the one text that both are.
+
+    Examples
+    --------
+    >>> range_text(["3 %", "4 %", "5 %"]), range_text(["3 %", "3 %"])
+    ('3 % to 5 %', '3 %')
+    """
+    low, high = texts[0], texts[-1]
+    return fill("range", "same_text" if low == high else "", low=low, high=high)
+
+
+def interval_text(low: float, high: float, begin: str, end: str) -> str:
+    """Write the ends of an interval, of which `begin` and `end` are the texts; nothing if they are one number."""
+    flags = ("same" if low == high else "", "same_text" if begin == end else "")
+    return fill("interval", *flags, low=begin, high=end)
+
+
 def _unit_scale(value: float, unit: str, digits: int) -> tuple[float, str]:
     return scale_of([float(f"{value:.{digits}g}")], unit)
 
