@@ -149,6 +149,12 @@ class Extrapolation(HtmlText):
             )
         return tuple(lines)
 
+    def columns(self) -> dict[str, list[Any]]:
+        """Return the answer as a table: the targets, dates as ISO text, ``median``, ``lower`` and ``upper``."""
+        at = from_decimal_year(self.to).astype("datetime64[D]").astype(str) if self.dates else self.to
+        every = {self.names[0]: at, "median": self.median, "lower": self.lower, "upper": self.upper}
+        return {name: values.tolist() for name, values in every.items()}
+
     def dataset(self) -> xr.Dataset:
         """Return the answer over ``point``: ``median``, ``lower``, ``upper``."""
         columns = {"median": self.median, "lower": self.lower, "upper": self.upper}

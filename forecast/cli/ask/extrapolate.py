@@ -91,7 +91,7 @@ def extrapolate(
     emit_files(
         result,
         text=lambda: _print_extrapolation(result),
-        table=lambda: _as_columns(answer),
+        table=answer.columns,
         draw=partial(plot_extrapolation, answer),
         pages={} if report is None else {report: partial(_write_page, answer, report, data, result, said)},
         files=(out,),
@@ -159,7 +159,7 @@ def _extrapolate_each(
             render.write(f"{label}: {answer.sentence}")
 
     def table() -> dict[str, Any]:
-        parts = [(label, _as_columns(answer)) for label, answer in answers.items()]
+        parts = [(label, answer.columns()) for label, answer in answers.items()]
         names = list(parts[0][1])
         keys = [label for label, part in parts for _ in part[names[0]]]
         return {by: keys, **{name: [v for _, part in parts for v in part[name]] for name in names}}
@@ -200,9 +200,8 @@ def _plugins_used(answer: Extrapolation) -> list[Any]:
 
 def extrapolation_data(answer: Extrapolation) -> dict[str, Any]:
     """Return an extrapolation as plain data: what ``--json`` prints."""
-    at = [str(d) for d in from_decimal_year(answer.to).astype("datetime64[D]")] if answer.dates else answer.to.tolist()
-    columns = zip(at, answer.median.tolist(), answer.lower.tolist(), answer.upper.tolist(), strict=True)
-    points = [dict(zip((answer.names[0], "median", "lower", "upper"), row, strict=True)) for row in columns]
+    columns = answer.columns()
+    points = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     when = {name: iso_date_or_none(v) if name[1:].isdigit() else v for name, v in answer.when.items()}
     return {
         "headline": answer.sentence,
@@ -216,12 +215,6 @@ def extrapolation_data(answer: Extrapolation) -> dict[str, Any]:
         "record": list(answer.record),
         "on_these_points": dict(answer.hindcast) or None,
     }
-
-
-def _as_columns(answer: Extrapolation) -> dict[str, Any]:
-    at = from_decimal_year(answer.to).astype("datetime64[D]").astype(str) if answer.dates else answer.to
-    ends = {"median": answer.median, "lower": answer.lower, "upper": answer.upper}
-    return {answer.names[0]: at.tolist(), **{name: column.tolist() for name, column in ends.items()}}
 
 
 def _print_extrapolation(result: dict[str, Any]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from forecast.base.quantiles import QUANTILE_NAMES, QUANTILES
+from forecast.base.quantiles import QUANTILES
 from forecast.cli import render
 from forecast.cli.output_files import emit_files, figure_keywords
 from forecast.errors import UnknownNameError, printable
@@ -22,9 +21,7 @@ RECORD_RTOL = 1e-3
 
 if TYPE_CHECKING:
     from forecast.contract.specs import QuantitySpec, RivalForecast
-    from forecast.projection.result import Projection
-
-    Rivals = Sequence[tuple[RivalForecast, Projection | str]]
+    from forecast.projection.result import ProjectedAnswer, ProjectedQuantity, Projection
 
 
 #: What says how much of an answer is printed.
@@ -66,6 +63,14 @@ class Narrowing(NamedTuple):
         return cls(*(options[name] for name in cls._fields))
 
 
+class RivalAnswer(NamedTuple):
+    """What another forecast of the quantity says, or why it has no answer."""
+
+    forecast: RivalForecast
+    answer: ProjectedAnswer | None
+    failure: str = "it failed"
+
+
 def show_projection(
     run: Projection,
     narrowing: Narrowing,
@@ -75,7 +80,7 @@ def show_projection(
     plots: Sequence[str],
     pages: Mapping[str, Callable[[], object]],
     as_json: bool,
-    rivals: Rivals = (),
+    rivals: Sequence[RivalAnswer] = (),
     of: QuantitySpec | None = None,
     read_as: str = "",
 ) -> bool:
@@ -93,8 +98,7 @@ def show_projection(
     pages : mapping of str to callable
         What writes each report.
     as_json : bool
-    rivals : sequence of (RivalForecast, Projection or str)
-        Other forecasts of the quantity, or why they have none.
+    rivals : sequence of RivalAnswer
     of : QuantitySpec, optional
         The quantity of the world whose values it tells.
     read_as : str
@@ -133,30 +137,22 @@ def show_projection(
     return bool(failures)
 
 
-def _result(run: Projection, *, level: float, rivals: Rivals) -> dict[str, Any]:
+def _result(run: Projection, *, level: float, rivals: Sequence[RivalAnswer]) -> dict[str, Any]:
     """Return the answer as plain data."""
     from forecast.report.result_data import answer_data, projection_data
 
-    found = projection_data(run, level=level)
-    if rivals:
-        found["rivals"] = []
-        for each, made in rivals:
-            told: dict[str, Any] = {"name": each.name, "differs": each.differs}
-            if isinstance(made, str) or made.opening is None:
-                told["failure"] = made
-            else:
-                told["answer"] = answer_data(made.opening, level)
-            found["rivals"].append(told)
-    return found
+    rows = [
+        {
+            "name": forecast.name,
+            "differs": forecast.differs,
+            **({"failure": failure} if answer is None else {"answer": answer_data(answer, level)}),
+        }
+        for forecast, answer, failure in rivals
+    ]
+    return projection_data(run, level=level) | ({"rivals": rows} if rows else {})
 
 
-def _cell_heads(kind: str | None) -> list[str]:
-    from forecast.report.rows import COLUMNS
-
-    return [head for head in COLUMNS["date" if kind == "when" else "value"] if head]
-
-
-def _rival_that_differs(run: Projection, rivals: Rivals, level: float) -> str:
+def _rival_that_differs(run: Projection, rivals: Sequence[RivalAnswer], level: float) -> str:
     """Say what the first rival says whose median lies outside the middle half of the answer; nothing if none does.
 
     One whose interval begins behind today's record comes after the others: a part of it has been refuted.
@@ -169,9 +165,8 @@ def _rival_that_differs(run: Projection, rivals: Rivals, level: float) -> str:
     if own is None or own.medians is not None:
         return ""
     seen = last_observation(run.opening) if isinstance(run.opening, ValueAnswer) else None
-    told = []
-    for each, made in rivals:
-        answer = None if isinstance(made, str) else made.opening
+    texts = []
+    for forecast, answer, _ in rivals:
         if answer is None or (found := answer.headline) is None or own.quantiles[1] <= found.median <= own.quantiles[3]:
             continue
         median, interval, *_ = table_cells(answer, found, level)
@@ -180,38 +175,36 @@ def _rival_that_differs(run: Projection, rivals: Rivals, level: float) -> str:
             found.quantiles[0] < seen.value * (1 - RECORD_RTOL) if seen.value <= own.median
             else found.quantiles[4] > seen.value * (1 + RECORD_RTOL)
         )  # fmt: skip
-        told.append((behind, f"Another forecast, {each.name}, says {median}{within}: {each.differs}."))
-    return min(told, key=lambda one: one[0], default=(False, ""))[1]
+        texts.append((behind, f"Another forecast, {forecast.name}, says {median}{within}: {forecast.differs}."))
+    return min(texts, key=lambda one: one[0], default=(False, ""))[1]
 
 
-def _show_rivals(rivals: Rivals, level: float) -> None:
+def _show_rivals(rivals: Sequence[RivalAnswer], level: float) -> None:
     """Write a row for each other forecast of the quantity, and why it differs."""
     from forecast.projection.result import ValueAnswer
     from forecast.report.headline import on_date
-    from forecast.report.rows import table_cells
+    from forecast.report.rows import COLUMNS, table_cells
 
-    rows, columns, date = [], _cell_heads(None), ""
-    for each, made in rivals:
-        answer = None if isinstance(made, str) else made.opening
+    rows, columns, date = [], [*filter(None, COLUMNS["value"])], ""
+    for forecast, answer, failure in rivals:
         if answer is None or answer.headline is None:
-            why = f"no answer: {made if isinstance(made, str) else 'it failed'}"
-            rows.append([each.name, *[""] * len(columns), why])
+            rows.append([forecast.name, *[""] * len(columns), f"no answer: {failure}"])
             continue
-        columns = _cell_heads(answer.kind)
+        columns = [*filter(None, COLUMNS["date" if answer.kind == "when" else "value"])]
         date = f" {on_date(answer.date, short=True)}" if isinstance(answer, ValueAnswer) else ""
-        rows.append([each.name, *table_cells(answer, answer.headline, level), each.differs])
+        rows.append([forecast.name, *table_cells(answer, answer.headline, level), forecast.differs])
     render.write()
     render.write_table([f"other forecasts{date}", *columns, "how it differs"], rows)
 
 
 def _show(
-    run: Projection, narrowing: Narrowing, *, rivals: Rivals, read_as: str, level: float, of: QuantitySpec | None
-) -> None:
+    run: Projection, narrowing: Narrowing, *, rivals: Sequence[RivalAnswer], read_as: str, level: float,
+    of: QuantitySpec | None,
+) -> None:  # fmt: skip
     """Write the answer on one screen, or one of its sections; then the quantities that were named, step by step."""
     from forecast.evaluation.ledger import parse_date
     from forecast.report.brief import brief, section as section_of
     from forecast.report.quantity_bounds import identity_line
-    from forecast.report.result_data import quantity_rows
 
     section, shown, by, every = narrowing
     today, name = parse_date("today", "today"), section or ("answers" if run.swept else None)
@@ -230,8 +223,8 @@ def _show(
         render.prose(printable(identity_line(of), 1000))
     if shown:
         render.write()
-        for _, rows in itertools.groupby(quantity_rows(run, only=shown), key=lambda row: row["name"]):
-            _show_quantity([*rows], every)
+        for name in (each for each in run.numeric if each in shown):
+            _show_quantity(run, run.quantities[name], every)
 
 
 # --- Step by step -----------------------------------------------------------------------------------------------------
@@ -242,44 +235,34 @@ def _show(
 _PERCENT_LABELS = [f"{q:.0%}".replace("%", " %") for q in QUANTILES]
 
 
-def _show_quantity(rows: Sequence[dict[str, Any]], every: int | None) -> None:
+def _show_quantity(run: Projection, quantity: ProjectedQuantity, every: int | None) -> None:
     """Show quantiles step by step, in every combination of choices; a quantity that does not change is shown once."""
-    render.write(printable(f"{rows[0]['name']} [{rows[0]['unit']}]" if rows[0]["unit"] else rows[0]["name"]))
-    every = every or _stride(len(rows[0]["time"]))
-    if all(_is_constant(row) for row in rows):
-        heads, figures = _quantile_columns([{q: row[q][0] for q in QUANTILE_NAMES} for row in rows])
-        render.write_table(
-            [*rows[0]["choices"], *heads], [[*r["choices"].values(), *f] for r, f in zip(rows, figures, strict=True)]
-        )
+    from forecast.projection.result.combinations import finite_or_none, iso
+
+    heads, count = [*quantity.cells[0]], len(run.time)
+    rows = [([*each.values()], [*map(finite_or_none, quantity.quantiles(each).T)]) for each in quantity.cells]
+    is_constant = [all(step == steps[0] for step in steps) for _, steps in rows]
+    render.write(printable(f"{quantity.name} [{quantity.unit}]" if quantity.unit else quantity.name))
+    if all(is_constant):
+        is_certain = all(len({*steps[0]}) == 1 for _, steps in rows)
+        labels, shown = (["value"], slice(1)) if is_certain else (_PERCENT_LABELS, slice(5))
+        render.write_table([*heads, *labels], [[*values, *_level_cells(steps[0][shown])] for values, steps in rows])
     else:
+        dates = [str(iso(stamp)) for stamp in run.time]
+        ending = "-01" if all(date.endswith("-01-01") for date in dates[:3]) else ""  # all begin with a year
         lines = []
-        for row in rows:
-            steps = len(row["time"])
-            for i in [0] if _is_constant(row) else sorted({*range(0, steps, every), steps - 1}):
-                when = "any" if _is_constant(row) else _format_step(row, i)
-                lines.append([*row["choices"].values(), when, *(format_or_dash(row[q][i], 3) for q in QUANTILE_NAMES)])
-        render.write_table([*rows[0]["choices"], "time", *_PERCENT_LABELS], lines)
+        for (values, steps), constant in zip(rows, is_constant, strict=True):
+            for i in [0] if constant else sorted({*range(0, count, every or _stride(count)), count - 1}):
+                when = "any" if constant else dates[i][:7].removesuffix(ending)
+                lines.append([*values, when, *_level_cells(steps[i])])
+        render.write_table([*heads, "time", *_PERCENT_LABELS], lines)
     render.write()
 
 
-def _format_step(row: dict[str, Any], step: int) -> str:
-    """Say a step by its month, and by its year where all begin with one."""
-    stamp = str(row["time"][step][:7])
-    return stamp.removesuffix("-01") if all(each.endswith("-01-01") for each in row["time"][:3]) else stamp
+def _level_cells(levels: Sequence[float | None]) -> list[str]:
+    return [format_or_dash(level, 3) for level in levels]
 
 
 def _stride(steps: int) -> int:
     """Return a round number of steps between those shown, so that they are about a dozen."""
     return next((n for n in (1, 2, 5, 10, 20, 50, 100) if steps <= 13 * n), 250)
-
-
-def _is_constant(row: dict[str, Any]) -> bool:
-    """Tell whether a quantity does not change with time."""
-    return all(len(set(row[q])) == 1 for q in QUANTILE_NAMES)
-
-
-def _quantile_columns(quantiles: Sequence[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
-    """Return heads and figures: a column a quantile, or a single one where no figure is uncertain."""
-    if all(len({row[q] for q in QUANTILE_NAMES}) == 1 for row in quantiles):
-        return ["value"], [[format_or_dash(row["p50"], 3)] for row in quantiles]
-    return [*_PERCENT_LABELS], [[format_or_dash(row[q], 3) for q in QUANTILE_NAMES] for row in quantiles]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from forecast.cli import completion, render
-from forecast.cli.ask.result_output import NARROWING, Narrowing, show_projection
+from forecast.cli.ask.result_output import NARROWING, Narrowing, RivalAnswer, show_projection
 from forecast.cli.output_files import (
     RESULT_SUFFIXES,
     add_options,
@@ -238,7 +238,7 @@ def project_and_write(
         if is_changed and not projection.swept:
             as_it_was = project(scenario, **drawn, progress=drawing, cache=cache, ends=True)
             projection = projection.beside(as_it_was)
-        others = [] if replaced or stated else [(each, _try_rival(made, drawn)) for each, made in rivals]
+        others = [] if replaced or stated else [_rival_answer(each, made, drawn) for each, made in rivals]
     pages = {} if report is None else {report: partial(_write_page, projection, scenario, report, lever_draws)}
     failed = show_projection(
         projection, Narrowing.of(options), level=options["level"], files=(out,), plots=plots, pages=pages,
@@ -251,14 +251,14 @@ def project_and_write(
         ctx.exit(1)
 
 
-def _try_rival(made: Callable[[], Scenario], drawn: Mapping[str, Any]) -> Projection | str:
-    """Return a rival's answer, or why it has none."""
+def _rival_answer(rival: RivalForecast, made: Callable[[], Scenario], drawn: Mapping[str, Any]) -> RivalAnswer:
+    """Run the scenario of a rival forecast."""
     from forecast.projection.engine import project
 
     try:
-        return project(made(), **drawn, ends=True)
+        return RivalAnswer(rival, project(made(), **drawn, ends=True).opening)
     except ForecastError as problem:
-        return join_lines(problem)
+        return RivalAnswer(rival, None, join_lines(problem))
 
 
 def _print_steps(costs: Mapping[int, StepCost]) -> None:
