@@ -61,8 +61,8 @@ from forecast.report.words.number_text import amount, percent, short_zeros
 from forecast.report.words.patterns import fill
 from forecast.sensitivity.first_order import MIN_DRIVER_SHARE, certain
 
-#: So many drivers, tables, observations and levers are named.
-_MAX_DRIVERS, _MAX_BRIEF_TABLES, _MAX_OBSERVATIONS, _MAX_LEVERS = 5, 2, 3, 3
+#: So many drivers, tables, observations, levers and numbers from memory are named.
+_MAX_DRIVERS, _MAX_BRIEF_TABLES, _MAX_OBSERVATIONS, _MAX_LEVERS, _MAX_MEMORY = 5, 2, 3, 3, 3
 #: An observation is called by so many characters.
 _MAX_ROW_LABEL = 30
 #: It is known, and told to three digits where an answer has two: 165 is not 160.
@@ -90,22 +90,15 @@ class Brief:
         What is typed to move it: options of the command, of the first levers of the scenario.
     races : tuple of str
         What comes first of several questions, a sentence each, but for the one that the answer opens with.
-    by_dates : str
-        How likely the date of the sentence is by those that its question states.
-    by_today : str
-        What a publication gave for that which was to come by today; empty for any other scenario.
-    today : str
-        What the questions are about as it was last observed; empty where nobody observes it.
+    details : mapping of str to str
+        What is said below the tables, a sentence each, by its name: ``level`` (the interval of another level),
+        ``dates`` (how likely it is by the dates that the question states), ``today`` (what a publication gave for that
+        which was to come by today), ``memory`` (numbers that their source has from memory), ``observed``, ``data`` (how
+        old the newest are) and ``record`` (of past forecasts of the kind). What there is nothing to say of is left out.
     changes : RowGroup
         What a change moves, where one was made.
     unmoved : tuple of str
         The questions that it does not move.
-    level : str
-        The interval of the sentence's answer at another level than 90 %, where one was asked for.
-    data, record : str
-        How old the newest data are, and how past forecasts of the kind have done; empty where nothing is known.
-    memory : tuple of str
-        Numbers on which the answer rests that its source has from memory.
     notes : tuple of str
         Texts that stand below the tables, as far as there is room.
     left : tuple of str
@@ -120,15 +113,9 @@ class Brief:
     together: float = 0.0
     levers: tuple[str, ...] = ()
     races: tuple[str, ...] = ()
-    by_dates: str = ""
-    by_today: str = ""
-    today: str = ""
+    details: Mapping[str, str] = field(default_factory=dict)
     changes: RowGroup = field(default_factory=lambda: RowGroup(rows=()))
     unmoved: tuple[str, ...] = ()
-    level: str = ""
-    data: str = ""
-    record: str = ""
-    memory: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     left: tuple[str, ...] = field(default=())
 
@@ -153,6 +140,15 @@ def brief(run: Projection, *, today: str = "", by: str = "", level: float = DEFA
         rows = []  # one number alone is uncertain: what it does not explain is chance, and no interaction
     alone = sum(row["share"] for row in rows)
     stated = next((row["name"] for row in rows if row["kind"] == "number"), "") if "note" in moved else ""
+    details = {
+        "level": "" if level == DEFAULT_LEVEL else at_level(opening, level),
+        "dates": ", ".join(f"{row.cells[0]} {row.label}" for row in _by_dates(opening)),
+        "today": by_today(run, words, today),
+        "memory": _from_memory(run, words, [row["name"] for row in rows if row["share"] >= MIN_DRIVER_SHARE]),
+        "observed": last_observed(run, words),
+        "data": newest_data(run, today),
+        "record": past_record(run),
+    }
     return Brief(
         sentence=opening_sentence(run),
         changes=changed_group(run),
@@ -163,13 +159,7 @@ def brief(run: Projection, *, today: str = "", by: str = "", level: float = DEFA
         together=max(0.0, 1.0 - alone) if rows else 0.0,
         levers=tuple(lever.command() for lever in run.levers if lever.name not in run.settings.set)[:_MAX_LEVERS],
         races=tuple(first_sentence(each, words) for each in run.firsts if each is not opening),
-        by_dates=", ".join(f"{row.cells[0]} {row.label}" for row in _by_dates(opening)),
-        by_today=by_today(run, words, today),
-        today=last_observed(run, words),
-        level="" if level == DEFAULT_LEVEL else at_level(opening, level),
-        data=newest_data(run, today),
-        record=past_record(run),
-        memory=tuple(_from_memory(run, words, [row["name"] for row in rows if row["share"] >= MIN_DRIVER_SHARE])),
+        details={name: f"{text}." for name, text in details.items() if text},
         left=tuple(f"{name} ({size})" for name, size in section_sizes(run).items()),
     )
 
@@ -288,7 +278,8 @@ def last_observed(run: Projection, words: Labels) -> str:
             )  # fmt: skip
             if isinstance(answer, ValueAnswer) and answer is run.opening and (stands := _record_stands(answer, found)):
                 texts[found.of] += f", no new one by {on_date(answer.date)}: {stands}"
-    return "; ".join([*texts.values(), *_first_step_text(run, words, unseen, _MAX_OBSERVATIONS - len(texts))])
+    every = "; ".join([*texts.values(), *_first_step_text(run, words, unseen, _MAX_OBSERVATIONS - len(texts))])
+    return f"Last observed: {every}" if texts else f"{every[:1].upper()}{every[1:]}"
 
 
 def _record_stands(answer: ValueAnswer, found: LastObservation) -> str:
@@ -358,7 +349,7 @@ def newest_data(run: Projection, today: str) -> str:
         else:
             texts.append(f"{short} {date}")
     more = f", and {len(ages) - len(texts)} more to {ages[-1][1][:7]}" if len(ages) > len(texts) else ""
-    return f"{', '.join(texts)}{more}" if texts else ""
+    return f"Newest data: {', '.join(texts)}{more}" if texts else ""
 
 
 def past_record(run: Projection) -> str:
@@ -403,13 +394,16 @@ def section_sizes(run: Projection) -> dict[str, int]:
     return {name: size for name, size in counts.items() if size}
 
 
-def _from_memory(run: Projection, words: Labels, drivers: Sequence[str]) -> Iterator[str]:
-    """Walk the numbers that move an answer and that somebody stated from memory."""
+def _from_memory(run: Projection, words: Labels, drivers: Sequence[str]) -> str:
+    """Name the numbers that move an answer and that somebody stated from memory."""
+    names = []
     for name in drivers if isinstance(run.opening, DateAnswer) else run.uncertain:
         owner, _, short = name.rpartition(".")
         lines = run.models.get(owner, {}).get("assumptions", ())
         if any("from memory" in line for line in lines if line.startswith(f"{short} [")):
-            yield words.driver(name)
+            names.append(words.driver(name))
+    more = f" and {len(names) - _MAX_MEMORY} more" if len(names) > _MAX_MEMORY else ""
+    return f"From memory, not checked: {', '.join(names[:_MAX_MEMORY])}{more}" if names else ""
 
 
 # --- Sections ---------------------------------------------------------------------------------------------------------
@@ -438,12 +432,9 @@ def section(run: Projection, name: str, *, today: str = "") -> Brief:
     others = tuple(
         f"{other} ({size})" if size else other for other, size in section_sizes(run).items() if other != name
     )
-    filled = tuple(group for group in groups if group.rows)
+    kept = tuple(group for group in groups if group.rows)
     return Brief(
-        sentence=opening_sentence(run),
-        groups=filled,
-        notes=tuple(notes) or (("none",) if not filled else ()),
-        left=others,
+        sentence=opening_sentence(run), groups=kept, notes=tuple(notes) or (("none",) if not kept else ()), left=others
     )
 
 

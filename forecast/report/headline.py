@@ -619,9 +619,8 @@ def driver_labels(run: Projection, names: Sequence[str]) -> list[str]:
     longest = max(map(len, ways), default=0)
     labels = [each[0] for each in ways]
     for depth in range(1, longest):
-        labels = [
-            ways[i][min(depth, len(ways[i]) - 1)] if labels.count(text) > 1 else text for i, text in enumerate(labels)
-        ]
+        labels = [each[min(depth, len(each) - 1)] if labels.count(own) > 1 else own
+                  for each, own in zip(ways, labels, strict=True)]  # fmt: skip
     return labels
 
 

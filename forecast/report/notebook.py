@@ -39,7 +39,9 @@ def answer_html(run: Projection, draw: Callable[[Axes], object]) -> str:
     columns, rows = _columns_and_rows(short.groups)
     shares = [f"{name} {percent(share)}" for name, share in short.drivers]
     notes = [f"What moves it, each alone: {', '.join(shares)} of the variance." if shares else ""]
-    notes += [f"{said}." for said in (*short.races, short.data and f"Newest data: {short.data}", short.record) if said]
+    notes += [f"{race}." for race in short.races] + [
+        short.details[name] for name in ("data", "record") if name in short.details
+    ]
     notes += [*run.read, *warning_lines([*run.failures, *run.warnings])]
     return page(short.sentence, inline_image(draw, short.sentence), columns, rows, notes)
 

@@ -20,8 +20,8 @@ HEIGHT = 24
 _FULL_WIDTH = 80
 #: Lines of the tables, at least, where the sentences fill the height.
 _MIN_BODY_LINES = 4
-#: So many numbers from memory are named.
-_MAX_MEMORY = 3
+#: What is said before the sentences of races, drivers and levers, and after them.
+_DETAILS = ("level", "dates", "today"), ("memory", "observed")
 #: Lines of the texts below tables that are always shown.
 _MAX_NOTES = 4
 #: So many rows say what a change moves, and so many lines what it does not.
@@ -107,12 +107,8 @@ def _body(brief: Brief, width: int, room: int, marks: dict[str, str] | None) -> 
     missing = 0
     for place, group in enumerate(brief.groups):
         # what comes after keeps a few lines, so that the first does not take all
-        reserved = min(3, room // 2, sum(len(later.rows) + 2 for later in brief.groups[place + 1 :]))
-        free = (
-            room - len(body) - (1 if body else 0) - reserved
-            if place
-            else max(room - reserved, min(room, _MIN_BODY_LINES))
-        )
+        saved = min(3, room // 2, sum(len(later.rows) + 2 for later in brief.groups[place + 1 :]))
+        free = room - len(body) - (1 if body else 0) - saved if place else max(room - saved, min(room, _MIN_BODY_LINES))
         lines, left = _group_table(group, width, free, marks, brief.choices)
         body += ([""] if body and lines else []) + lines
         missing += left
@@ -120,21 +116,14 @@ def _body(brief: Brief, width: int, room: int, marks: dict[str, str] | None) -> 
 
 
 def _foot(brief: Brief, width: int) -> list[str]:
-    out = [f"{each}." for each in (brief.level, brief.by_dates, brief.by_today) if each]
-    out += [f"{said}." for said in brief.races]
+    before, after = ([brief.details.get(name, "") for name in names] for names in _DETAILS)
+    out = [*before, *(f"{text}." for text in brief.races)]
     if brief.drivers:
         out.append(_sensitivity_lines(brief, width))
     if brief.levers:
         out.append(_lever_line(brief, width))
-    if brief.memory:
-        named = ", ".join(brief.memory[:_MAX_MEMORY])
-        more = f" and {len(brief.memory) - _MAX_MEMORY} more" if len(brief.memory) > _MAX_MEMORY else ""
-        out.append(f"From memory, not checked: {named}{more}.")
-    if brief.today:
-        observed = not brief.today.startswith("computed")
-        out.append(f"Last observed: {brief.today}." if observed else f"{brief.today[:1].upper()}{brief.today[1:]}.")
-    rests_on = [f"Newest data: {brief.data}." if brief.data else "", f"{brief.record}." if brief.record else ""]
-    return [*out, *([" ".join(filter(None, rests_on))] if any(rests_on) else [])]
+    rests_on = " ".join(filter(None, (brief.details.get(name) for name in ("data", "record"))))
+    return [text for text in (*out, *after, rests_on) if text]
 
 
 #: Of what explains less of the variance, the names tell a reader little.
@@ -167,10 +156,8 @@ def _lever_line(brief: Brief, width: int) -> str:
 
 def _wrap_text(text: str, width: int, hanging: int = 0) -> list[str]:
     # a number keeps its unit, and a percentage its sign
-    joined = text.replace(" %", "\u00a0%")
-    result = textwrap.wrap(
-        joined, width, subsequent_indent=" " * hanging, break_long_words=False, break_on_hyphens=False
-    )
+    text = text.replace(" %", "\u00a0%")
+    result = textwrap.wrap(text, width, subsequent_indent=" " * hanging, break_long_words=False, break_on_hyphens=False)
     return [line.replace("\u00a0", " ") for line in result]
 
 
