@@ -14,7 +14,7 @@ from forecast.evaluation.whole.scenario_scores import record_sentences
 from forecast.projection.result import DateAnswer, FirstAnswer, ProjectedAnswer, Projection, RankingAnswer, ValueAnswer
 from forecast.projection.result.combinations import finite_or_none, iso
 from forecast.projection.result.observed_values import last_observation
-from forecast.projection.result.projected_answers import AnswerDistribution, AnswerRow, Contestant, FirstRow
+from forecast.projection.result.projected_answers import AnswerDistribution, AnswerRow, FirstRow
 from forecast.report.headline import Labels, opening_sentence
 from forecast.sensitivity.first_order import first_order, uncertain
 
@@ -106,7 +106,7 @@ def _ends(answer: ProjectedAnswer, ends: tuple[float, float]) -> list[float | st
     return [iso_date_or_none(end) if answer.kind == "when" else none_if_not_finite(end) for end in ends]
 
 
-def _quantile_dict(found: AnswerDistribution | Contestant | None) -> dict[str, float | None]:
+def _quantile_dict(found: AnswerDistribution | None) -> dict[str, float | None]:
     return dict(zip(QUANTILE_NAMES, [None] * 5 if found is None else finite_or_none(found.quantiles), strict=True))
 
 

@@ -274,10 +274,9 @@ def _order(answer: RankingAnswer, row: RankingRow, words: Labels) -> RowGroup:
     for each in taking:
         low, middle, high = (format_number(each.quantiles[i] / factor) for i in (0, 2, 4))
         interval = fill("interval", "same" if low == high else "", low=low, high=high)
-        found = AnswerDistribution(quantiles=each.quantiles)
         note = "" if decided else percent(each.first)
         tier = str(each.tier) if each.tier and not decided else ""
-        rows.append(ReportRow(label=words(each.name), spread=found, cells=(middle, interval, note, tier)))
+        rows.append(ReportRow(label=words(each.name), spread=each, cells=(middle, interval, note, tier)))
     choices = words.given(row.choices)
     title = words.title(words.short(answer.name, answer.title or answer.text), row.choices)
     rest = f"{f' ({choices})' if choices else ''}{f' [{unit}]' if unit else ''}"

@@ -235,13 +235,14 @@ class ProjectedAnswer(HtmlText):
         found = self.headline
         if found is None or found.medians is not None:
             return math.nan
-        if q in levels:
-            return found.quantiles[levels.index(q)]
+        return found.quantiles[levels.index(q)] if q in levels else float(self.quantiles([q])[0])
+
+    def quantiles(self, levels: Sequence[float]) -> Array:
+        """Return quantiles of the stored worlds under the choices of the sentence."""
         values, weights = self.pooled_draws(self.default)
         if weights is not None:
-            return float(weighted_quantiles(values, weights, [q])[0])
-        result = date_quantiles(values, [q]) if self.kind == "when" else quantiles(values[~np.isnan(values)], [q])
-        return float(result[0])
+            return weighted_quantiles(values, weights, levels)
+        return date_quantiles(values, levels) if self.kind == "when" else quantiles(values[~np.isnan(values)], levels)
 
     def interval(self, level: float) -> tuple[float, float]:
         """Return the ends of the interval that holds with a probability, equal tails on both sides."""
@@ -591,15 +592,13 @@ WORSE_SHARE = 0.9
 
 
 @dataclass(frozen=True, kw_only=True)
-class Contestant:
-    """One of those that are ranked.
+class Contestant(AnswerDistribution):
+    """One of those that are ranked, with the distribution of what is compared.
 
     Parameters
     ----------
     name : str
         The value of the choice.
-    quantiles : tuple of float
-        Of what is compared.
     first : float
         The probability of being the best.
     among : float
@@ -610,15 +609,9 @@ class Contestant:
     """
 
     name: str
-    quantiles: tuple[float, float, float, float, float]
     first: float
     among: float
     tier: int = 0
-
-    @property
-    def median(self) -> float:
-        """The middle of what is compared."""
-        return self.quantiles[2]
 
     @property
     def takes_part(self) -> bool:

@@ -95,16 +95,9 @@ class LabelTable:
         return max((plot_style.text_width(each.text, LABEL_POINTS) for each in self.rows), default=0.0)
 
 
-def plottable_rows(group: RowGroup) -> list[ReportRow]:
-    """Return the rows of a group that have a place on its axis, or failed."""
-    return [row for row in group.rows if not row.is_heading]
-
-
 def of_group(group: RowGroup, title: str, width: float) -> LabelTable:
     """Return the table of a group under what is asked, in a panel of so many points."""
-    return LabelTable(
-        lines=tuple(_table_lines(plottable_rows(group), title)), asides=tuple(share_columns(group)), width=width
-    )
+    return LabelTable(lines=tuple(_table_lines(group.body, title)), asides=tuple(share_columns(group)), width=width)
 
 
 def _table_lines(rows: Sequence[ReportRow], title: str) -> Iterator[tuple[str, ReportRow | None]]:
@@ -123,7 +116,7 @@ def _table_lines(rows: Sequence[ReportRow], title: str) -> Iterator[tuple[str, R
 
 def share_columns(group: RowGroup) -> list[ShareColumn]:
     """Return the shares of worlds that have no date on the axis, or in which each row is the best."""
-    rows = plottable_rows(group)
+    rows = group.body
     if group.kind != "date":
         name = group.columns[-1]
         return [ShareColumn(name, [in_signs(group.cells(row)[-1]) for row in rows])] if name else []
@@ -179,7 +172,7 @@ def plot_group(axis: Axes, group: RowGroup, table: LabelTable) -> None:
 
     A range of medians, where rivals have no weights, is a line between two ends.
     """
-    rows = plottable_rows(group)
+    rows = group.body
     log = group.log
     factor, unit = (1.0, "") if group.kind == "date" else scale_of(row_medians(rows), group.unit)
     low, high = _axis_limits(group, rows, factor)

@@ -236,7 +236,7 @@ def _in_rows(parts: Sequence[Panel], width: str) -> list[list[Panel]]:
 def _figure_panels(run: Projection, room: _Layout, panel: str | None = None) -> list[Panel]:
     """Return the pieces of a figure, in their order; of one kind, where one is asked for."""
     opening, words = run.opening, Labels(run)
-    groups = [group for group in brief(run).groups if group.kind != "text" and interval_rows.plottable_rows(group)]
+    groups = [group for group in brief(run).groups if group.kind != "text" and group.body]
     called = [
         (_with_unchanged_median(run, group), title)
         for group, title in (_group_title(run, words, each) for each in groups)
@@ -296,7 +296,7 @@ def _group_title(run: Projection, words: Labels, group: RowGroup) -> tuple[RowGr
 def _group(group: RowGroup, title: str, kind: str, room: _Layout) -> Panel:
     table = interval_rows.of_group(group, title, room.points)
     draw = partial(_draw_alone, interval_rows.plot_group, group, table)
-    height, marks = _height(table, titled=group.kind != "date"), _mark_kinds(interval_rows.plottable_rows(group))
+    height, marks = _height(table, titled=group.kind != "date"), _mark_kinds(group.body)
     return Panel(kind=kind, height=height, draw=draw, marks=marks)
 
 

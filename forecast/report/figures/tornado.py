@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,20 +32,26 @@ _BAR_TAIL_SHARE = 0.2
 _BAR_POINTS = 7.0
 
 
+class TornadoBar(NamedTuple):
+    """What the answer is where a driver is low and high: its label, and its share of the variance alone.
+
+    `ends` are the answers where a number is low and high, or several that are correlated, from early to late; or the
+    answer by every value of a choice.
+    """
+
+    label: str
+    share: float
+    ends: tuple[float, ...]
+    is_choice: bool
+
+
 @dataclass(frozen=True, kw_only=True)
 class Tornado:
     """What the answer is where each driver is low and high.
 
     Parameters
     ----------
-    labels : tuple of str
-    shares : tuple of float
-        Of the variance, each alone.
-    ends : tuple of tuple of float
-        The answers where a number is low and high, or several that are correlated, from early to late; or the answer
-        by every value of a choice.
-    choices : tuple of bool
-        Whether each is a choice.
+    bars : tuple of TornadoBar
     base : float
         The answer itself.
     dates : bool
@@ -56,24 +62,17 @@ class Tornado:
         The last date.
     """
 
-    labels: tuple[str, ...]
-    shares: tuple[float, ...]
-    ends: tuple[tuple[float, ...], ...]
-    choices: tuple[bool, ...]
+    bars: tuple[TornadoBar, ...]
     base: float
     dates: bool
     says: str
     most: float
 
-    @property
-    def told(self) -> list[str]:
-        """The shares as texts."""
-        return [in_signs(percent(share)) for share in self.shares]
-
     def table(self, width: float) -> LabelTable:
         """Return the labels and the shares beside them, in a panel of so many points."""
-        lines = tuple((label, ReportRow(label=label)) for label in self.labels)
-        return LabelTable(lines=lines, asides=(ShareColumn("share of variance", self.told),), width=width)
+        shares = ShareColumn("share of variance", [in_signs(percent(bar.share)) for bar in self.bars])
+        lines = tuple((bar.label, ReportRow(label=bar.label)) for bar in self.bars)
+        return LabelTable(lines=lines, asides=(shares,), width=width)
 
 
 def tornado(run: Projection, name: str) -> Tornado | None:
@@ -96,21 +95,19 @@ def tornado(run: Projection, name: str) -> Tornado | None:
         found = question.of_worlds(worlds[mask], None if counts is None else counts[mask])
         return math.nan if found is None else _bar_end(found, by, first, dates)
 
-    known = uncertain(run)
-    ends: list[tuple[float, ...]] = []
-    for row in moved:
-        if row["kind"] == "choice":
+    numbers, bars = uncertain(run), []
+    for row, label in zip(moved, driver_labels(run, [row["name"] for row in moved]), strict=True):
+        if is_choice := row["kind"] == "choice":
             found = [question.over({**question.default, row["name"]: v}) for v in question.values(row["name"])]
-            ends.append(tuple(_bar_end(s, by, first, dates) for s in found if s is not None and s.medians is None))
+            ends = tuple(_bar_end(s, by, first, dates) for s in found if s is not None and s.medians is None)
         else:
-            draws = [known[each].draws for each in row["name"].split(", ")]
+            draws = [numbers[each].draws for each in row["name"].split(", ")]
             along = draws[0] if len(draws) == 1 else _rank_regression(draws, worlds)
             low, high = np.quantile(along, [_BAR_TAIL_SHARE, 1 - _BAR_TAIL_SHARE])
-            ends.append((answer(along <= low), answer(along >= high)))
+            ends = (answer(along <= low), answer(along >= high))
+        bars.append(TornadoBar(label, row["share"], ends, is_choice))
     return Tornado(
-        labels=tuple(driver_labels(run, [row["name"] for row in moved])), shares=tuple(row["share"] for row in moved),
-        ends=tuple(ends), choices=tuple(row["kind"] == "choice" for row in moved),
-        base=_bar_end(own, by, first, dates), dates=dates, most=last,
+        bars=tuple(bars), base=_bar_end(own, by, first, dates), dates=dates, most=last,
         says="median date" if dates else f"probability by {as_text(by)}",
     )  # fmt: skip
 
@@ -130,17 +127,18 @@ def _bar_end(spread: AnswerDistribution, by: float, first: float, dates: bool) -
 
 def plot_tornado(axis: Axes, chart: Tornado, table: LabelTable) -> None:
     """Draw a tornado: a bar from low (hatched) to high (filled) of a number, and a mark for each value of a choice."""
-    finite = [end for ends in (*chart.ends, (chart.base,)) for end in ends if math.isfinite(end)]
+    every = [chart.base, *(end for bar in chart.bars for end in bar.ends)]
+    finite = [end for end in every if math.isfinite(end)]
     low, high = (min(finite), max(finite)) if chart.dates else (0.0, 1.0)
     least = 0.5 if chart.dates else 0.0
     room = 0.08 * max(high - low, least)
-    goes_on = any(math.isinf(end) for ends in chart.ends for end in ends)
+    goes_on = any(map(math.isinf, every[1:]))
     edge = min(high + (2 if goes_on else 1) * room, chart.most) if chart.dates else high
     edge = max(edge, low + least)
     axis.set_xlim(low - (room if chart.dates else 0.0), edge)
     stand(axis, table)
-    for entry, ends, choice in zip(table.rows, chart.ends, chart.choices, strict=True):
-        _plot_bar(axis, entry.place, ends, chart.base, edge, choice=choice)
+    for entry, bar in zip(table.rows, chart.bars, strict=True):
+        _plot_bar(axis, entry.place, bar, chart.base, edge)
     axis.axvline(chart.base, color=plot_style.BLACK, linewidth=0.9)
     axis.set_xlabel(chart.says)
     if chart.dates:
@@ -149,11 +147,11 @@ def plot_tornado(axis: Axes, chart: Tornado, table: LabelTable) -> None:
         axis.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
 
 
-def _plot_bar(axis: Axes, place: float, ends: tuple[float, ...], base: float, edge: float, *, choice: bool) -> None:
-    known = [min(end, edge) for end in ends if not math.isnan(end)]
+def _plot_bar(axis: Axes, place: float, bar: TornadoBar, base: float, edge: float) -> None:
+    known = [min(end, edge) for end in bar.ends if not math.isnan(end)]
     if not known:
         return
-    if choice:
+    if bar.is_choice:
         axis.plot([min(known), max(known)], [place, place], color=plot_style.COLOURS[2], linewidth=1.2)
         axis.plot(known, [place] * len(known), "d", color=plot_style.COLOURS[2], mfc="white", ms=5, mew=1.2,
                   clip_on=False, label="values of a choice")  # fmt: skip

@@ -70,6 +70,11 @@ class EncodedRanks:
         steps = self.ranks.astype(np.int64) * _RANK_STEPS // len(self.ranks)
         return (self.ranks if self.has_few_values else steps).astype(np.uint8)
 
+    def packed(self) -> dict[str, Any]:
+        """Return it as plain data, codes as base64."""
+        values = [float(f"{value:.5g}") for value in self.values]
+        return {"ranks": to_base64(self.codes), "values": values, "few": self.has_few_values}
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class EncodedValues:
@@ -477,36 +482,6 @@ class EncodedDraws:
         """Return what one of the few values of an assumption is called."""
         value = self.inputs[name].values[place]
         return self.labels[name][int(value)] if name in self.labels else f"{value:.3g}"
-
-    # --- on the page ------------------------------------------------------------------------------------------------
-
-    def packed(self) -> dict[str, Any]:
-        """Return it as plain data, codes as base64 of little-endian bytes."""
-        return {
-            "count": self.count,
-            "drawn": self.drawn,
-            "inputs": {
-                n: {
-                    "ranks": to_base64(d.codes),
-                    "values": [float(f"{v:.5g}") for v in d.values],
-                    "few": d.has_few_values,
-                }
-                for n, d in self.inputs.items()
-            },
-            "held": {name: to_base64(places.astype(np.uint8)) for name, places in self.rival_of_draw.items()},
-            "weights": None
-            if self.weights is None
-            else {
-                "dims": [str(d) for d in self.weights.dims[:-1]],
-                "data": to_base64(np.nan_to_num(self.weights.values).astype("<f4")),
-            },
-            "questions": {name: encode_codes(each) for name, each in self.questions.items()},
-            "values": [
-                {"name": name, "place": place, **encode_codes(each)} for (name, place), each in self.values.items()
-            ],
-            "orders": [each.packed() for each in self.orders.values()],
-            "paths": {name: encode_codes(each) for name, each in self.paths.items()},
-        }
 
 
 def _mixture_members(run: Projection) -> Iterator[tuple[str, tuple[Array, list[str]]]]:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forecast import units
-from forecast.projection.crossing import date_quantiles, weighted_quantiles
 from forecast.projection.result import DateAnswer, Projection, ValueAnswer
 from forecast.projection.result.projected_answers import FirstRow, RankingRow
 from forecast.report.changes import changed_group, unchanged_questions
@@ -332,16 +331,8 @@ def _curve(answer: DateAnswer | ValueAnswer) -> tuple[float, ...]:
     found = answer.headline
     if found is None or found.medians is not None:
         return ()
-    values, weights = answer.pooled_draws(answer.default)
-    answered = ~np.isnan(values)
     levels = [(place + 0.5) / _N_SENTENCE_CURVE_POINTS for place in range(_N_SENTENCE_CURVE_POINTS)]
-    if weights is not None:
-        result = weighted_quantiles(values[answered], weights[answered], levels)
-    elif answer.kind == "when":
-        result = date_quantiles(values[answered], levels)
-    else:
-        result = np.quantile(values[answered], levels)
-    return tuple(map(float, result))
+    return tuple(map(float, answer.quantiles(levels)))
 
 
 def _round_for_page(value: float, start: float = 0.0) -> float | None:

@@ -33,7 +33,7 @@ from forecast.report.headline import (
 )
 from forecast.report.page import image_address
 from forecast.report.page.appendices import AssumptionLabels, about, appendices, foreign
-from forecast.report.page.draw_encoding import EncodedDraws, shorter
+from forecast.report.page.draw_encoding import EncodedDraws, EncodedValues, encode_codes, shorter, to_base64
 from forecast.report.page.lever_controls import LeverAnswers, answer_titles, carried_answer, lever_controls
 from forecast.report.page.tornado_data import tornado_data
 from forecast.report.rows import COLUMNS, MAX_RANKING_COMBINATIONS, question_label, race_group
@@ -43,6 +43,7 @@ from forecast.scenarios.authored_sentences import CONTENDER_SLOT, SLOT, SLOTS
 from forecast.sensitivity.first_order import certain, uncertain
 
 if TYPE_CHECKING:
+    from forecast.base.lazy import xr
     from forecast.scenarios.scenario import Scenario
 
 #: What follows the events of a race: several of them at once, and none.
@@ -108,24 +109,19 @@ def answer_data(run: Projection, worlds: EncodedDraws, lever_answers: LeverAnswe
     lever_answers : LeverAnswers, optional
         The answers at places of its levers, where no engine gives them.
     """
-    words = Labels(run)
-    packed = worlds.packed()
+    words, weights = Labels(run), worlds.weights
     first, last = run.span
-    described = _Assumptions(run, worlds)
-    questions = [
-        _question(worlds.answers[each, 0], words) | {"sides": worlds.sides(each)} | codes
-        for each, codes in packed["questions"].items()
-    ]
-    figures = []
-    for each in packed["values"]:
-        each |= _question(worlds.answers[each["name"], each["place"]], words)
-        each |= {"sides": worlds.sides(each["name"]), "scales": unit_scales(each["unit"])}
-        figures.append(shorter(each))
-    packed.pop("questions")
-    packed.pop("values")
-    opening = run.opening
+    described, opening = _Assumptions(run, worlds), run.opening
     return {
-        **packed,
+        "count": worlds.count,
+        "drawn": worlds.drawn,
+        "inputs": [described(name) | shorter(ranks.packed()) for name, ranks in worlds.inputs.items()],
+        "held": {name: to_base64(places.astype(np.uint8)) for name, places in worlds.rival_of_draw.items()},
+        "weights": None if weights is None else {
+            "dims": [str(d) for d in weights.dims[:-1]], "data": to_base64(np.nan_to_num(weights.values).astype("<f4")),
+        },
+        "orders": [shorter(_ranking_data(run, words, each.packed())) for each in worlds.orders.values()],
+        "paths": list(_path_data(run, words, worlds.paths)),
         "patterns": load_patterns(),
         "given": f"Given {foreign(' and '.join(run.given))}: " if run.given else "",
         "sentence": opening_sentence(run),
@@ -143,17 +139,23 @@ def answer_data(run: Projection, worlds: EncodedDraws, lever_answers: LeverAnswe
         "tornado": tornado_data(run, worlds),
         "stated": carried_answer(run, run, answer_titles(run)),
         "moved_draws": 0 if lever_answers is None else lever_answers.draws,
-        "inputs": [described(name) | shorter(drawn) for name, drawn in packed.pop("inputs").items()],
-        "questions": questions,
+        "questions": [
+            _question(worlds.answers[name, 0], words) | {"sides": worlds.sides(name)} | encode_codes(each)
+            for name, each in worlds.questions.items()
+        ],
         "firsts": [_contest(each, words) for each in run.firsts],
-        "orders": [shorter(_ranking_data(run, words, each)) for each in packed.pop("orders")],
         "columns": COLUMNS,
         "most_orders": MAX_RANKING_COMBINATIONS,
         "most_said": MAX_SENTENCE_COMBINATIONS,
         "most_named": MAX_NAMED,
-        "values": figures,
-        "paths": list(_path_data(run, words, packed.pop("paths"))),
-    }
+        "values": [
+            shorter(
+                {"name": name, "place": place, **encode_codes(each)} | _question(worlds.answers[name, place], words)
+                | {"sides": worlds.sides(name), "scales": unit_scales(each.unit)}
+            )
+            for (name, place), each in worlds.values.items()
+        ],
+    }  # fmt: skip
 
 
 def paths_read(scenario: Scenario) -> set[str] | None:
@@ -220,15 +222,15 @@ class _Assumptions:
         return out
 
 
-def _path_data(run: Projection, words: Labels, packed: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _path_data(run: Projection, words: Labels, paths: Mapping[str, EncodedValues]) -> Iterator[dict[str, Any]]:
     """Walk the quantities over time, with what makes those of one dimension comparable."""
-    for name, codes in packed.items():
-        unit = codes["unit"]
-        base = next(each["unit"] for each in packed.values() if units.same_dimension(each["unit"], unit))
+    for name, codes in paths.items():
+        unit = codes.unit
+        base = next(each.unit for each in paths.values() if units.same_dimension(each.unit, unit))
         about = {"label": words(name), "scales": unit_scales(unit), "points": _observation_points(run, name)}
         about["past"] = list(_past_points(run, name))
         scale = {"dimension": base, "factor": float(units.convert(np.array([1.0]), unit, base)[0])}
-        yield shorter({"name": name, **about, **scale, **codes})
+        yield shorter({"name": name, **about, **scale, **encode_codes(codes)})
 
 
 def _choice_data(run: Projection, words: Labels) -> Iterator[dict[str, Any]]:
@@ -323,24 +325,26 @@ def _observation_points(run: Projection, name: str) -> list[list[Any]]:
     """Return the data behind a quantity: decimal year, value, and the choices that it belongs to."""
     if f"observed/{name}" not in run:
         return []
-    data = run[f"observed/{name}"].to_dataset()
+    data = run.dataset(f"observed/{name}")
+    rows = zip(decimal_year(data["date"].values), data["value"].values, _point_choices(data), strict=True)
+    return [[round(float(year), 3), float(f"{value:.5g}"), own] for year, value, own in rows]
+
+
+def _point_choices(data: xr.Dataset) -> list[dict[str, str]]:
+    """Return the values of choices to which each point belongs."""
     marks = [str(c) for c in data.coords if c != "date" and data[c].dims == ("point",)]
-    years = decimal_year(data["date"].values)
-    own = [{mark: str(data[mark].values[place]) for mark in marks} for place in range(len(years))]
-    rows = zip(years, data["value"].values, own, strict=True)
-    return [[round(float(year), 3), float(f"{value:.5g}"), marked] for year, value, marked in rows]
+    return [{mark: str(data[mark].values[place]) for mark in marks} for place in range(data.sizes["point"])]
 
 
 def _past_points(run: Projection, name: str) -> Iterator[list[Any]]:
     """Walk the fitted past of a quantity as it is drawn: decimal year, quantiles, and the choices it belongs to."""
     if f"past/{name}" not in run:
         return
-    data = run[f"past/{name}"].to_dataset()
-    marks = [str(c) for c in data.coords if c != "date" and data[c].dims == ("point",)]
+    data = run.dataset(f"past/{name}")
     before: list[Any] = []
-    for place, year in enumerate(decimal_year(data["date"].values)):
-        level = [float(f"{each:.5g}") for each in data["level"].values[:, place]]
-        row = [round(float(year), 3), level, {mark: str(data[mark].values[place]) for mark in marks}]
+    years = decimal_year(data["date"].values)
+    for year, levels, own in zip(years, data["level"].values.T, _point_choices(data), strict=True):
+        row = [round(float(year), 3), [float(f"{each:.5g}") for each in levels], own]
         if before and before[2] == row[2] and data["level"].attrs["keeps"] == "frontier":
             yield [row[0], *before[1:]]  # a record stands until the next
         if before[1:] != row[1:]:

@@ -175,7 +175,7 @@ def test_a_condition_of_formulas_is_drawn_as_its_sides():
 def test_a_tornado_is_the_answer_where_a_number_is_low_and_high():
     tree = small(uncertain(1, 10), when="x >= 12", draws=1000)
     made = tornado.tornado(tree, "q")
-    assert made.labels == ("a",)
+    assert [bar.label for bar in made.bars] == ["a"]
     assert made.dates
     a = (
         tree["projection"]["a"].isel(time=0).values
@@ -185,18 +185,18 @@ def test_a_tornado_is_the_answer_where_a_number_is_low_and_high():
     date = tree["questions"]["q_date"].values
     years = np.where(np.isnat(date), np.inf, forecast.base.dates.decimal_year(date))
     low, high = np.quantile(a, [0.2, 0.8])
-    for end, kept in zip(made.ends[0], (a <= low, a >= high), strict=True):
+    for end, kept in zip(made.bars[0].ends, (a <= low, a >= high), strict=True):
         ordered = np.sort(years[kept])
         assert end == ordered[-(-len(ordered) // 2) - 1]
-    assert made.ends[0][0] > made.base > made.ends[0][1]
+    assert made.bars[0].ends[0] > made.base > made.bars[0].ends[1]
 
 
 def test_where_most_worlds_never_get_there_a_tornado_is_of_probabilities():
     made = tornado.tornado(small(uncertain(0.1, 1), when="x >= 12", draws=1000), "q")
     assert not made.dates
     assert made.says == "probability by 2040"
-    assert made.ends[0][0] == 0
-    assert made.ends[0][1] > made.base
+    assert made.bars[0].ends[0] == 0
+    assert made.bars[0].ends[1] > made.base
 
 
 def test_correlated_numbers_are_one_bar_from_early_to_late():
@@ -209,8 +209,8 @@ def test_correlated_numbers_are_one_bar_from_early_to_late():
         "correlations": [{"of": ["a", "b"], "rho": 0.9}],
     }  # fmt: skip
     made = tornado.tornado(forecast.project(record, draws=1000), "q")
-    assert made.labels == ("a with b",)
-    assert made.ends[0][0] < made.base < made.ends[0][1]
+    assert [bar.label for bar in made.bars] == ["a with b"]
+    assert made.bars[0].ends[0] < made.base < made.bars[0].ends[1]
 
 
 def test_what_moves_an_answer_is_called_by_its_lever_or_the_title_of_its_model():
