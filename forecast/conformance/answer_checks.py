@@ -93,7 +93,7 @@ def find_breaches(run: Projection) -> list[Breach]:
     found: list[Breach] = []
     for answer in (*run.dates, *run.values):
         found += _check_pooled(answer)
-        for chosen in _definition_combinations(answer):
+        for chosen in answer.combinations([choice for choice in answer.definitions if choice not in run.swept]):
             found += [*_check_observed(answer, chosen), *_check_direction(answer, chosen)]
             if isinstance(answer, DateAnswer):
                 found += _already(answer, chosen)
@@ -294,13 +294,6 @@ def _last_observation(answer: ProjectedAnswer, chosen: Mapping[str, str]) -> Las
     """Return the last observation of the one quantity that a question is about, under values of choices."""
     last = last_observation(answer, chosen)
     return last if last is not None and last.of in answer.run.quantities else None
-
-
-def _definition_combinations(answer: ProjectedAnswer) -> Iterator[dict[str, str]]:
-    """Walk the combinations of what is asked, of which each is an answer of its own."""
-    own = [choice for choice in answer.definitions if choice not in answer.run.swept]
-    for values in itertools.product(*(answer.values(choice) for choice in own)):
-        yield dict(zip(own, values, strict=True))
 
 
 def _default_combination(answer: ProjectedAnswer, name: str, definitions: Mapping[str, str]) -> dict[str, str]:

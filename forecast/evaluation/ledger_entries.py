@@ -6,7 +6,6 @@ quantity at a date, and has a source.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -244,7 +243,6 @@ def _definition_answers(answer: ProjectedAnswer) -> Iterator[Worlds]:
             )
     pools = {dim: dict(zip(answer.values(dim), answer.rivals[dim], strict=True)) for dim in rivals}
     left = [dim for dim in answer.choices if dim not in rivals]
-    for place in itertools.product(*(answer.values(dim) for dim in left)):
-        chosen = dict(zip(left, place, strict=True))
+    for chosen in answer.combinations(left):
         worlds, weights = answer.pooled_draws(chosen)
         yield chosen, pools, worlds, np.ones(len(worlds)) if weights is None else weights

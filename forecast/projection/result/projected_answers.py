@@ -189,11 +189,11 @@ class ProjectedAnswer(HtmlText):
     def default(self) -> dict[str, str]:
         """The definitions, but for what is swept, that the sentence is about: the first that give an answer."""
         own = [d for d in self.definitions if d not in self.run.swept]
-        every = self._combinations(own)
+        every = self.combinations(own)
         return next((each for each in every if self.over(each) is not None), {d: self.values(d)[0] for d in own})
 
-    def _combinations(self, choices: Sequence[str]) -> Iterator[dict[str, str]]:
-        """Walk every combination of the values of choices."""
+    def combinations(self, choices: Sequence[str]) -> Iterator[dict[str, str]]:
+        """Yield every combination of the values of choices."""
         values = itertools.product(*map(self.values, choices))
         return (dict(zip(choices, each, strict=True)) for each in values)
 
@@ -218,7 +218,7 @@ class ProjectedAnswer(HtmlText):
     def over(self, chosen: Mapping[str, str]) -> AnswerDistribution | None:
         """Return the answer under these values, pooled over weighted rivals; of several others the range of medians."""
         free = [d for d in self.choices if d not in chosen and d not in self.rivals]
-        several = [self.distribution({**chosen, **each}) for each in self._combinations(free)]
+        several = [self.distribution({**chosen, **each}) for each in self.combinations(free)]
         return AnswerDistribution.over([each for each in several if each is not None])
 
     @property
@@ -259,7 +259,7 @@ class ProjectedAnswer(HtmlText):
         return [*self._rows(self.choices), *self.pooled_rows]
 
     def _rows(self, choices: Sequence[str], weights: dict[str, tuple[float, ...]] | None = None) -> list[AnswerRow]:
-        every = self._combinations(choices)
+        every = self.combinations(choices)
         return [AnswerRow(choices=c, distribution=self.distribution(c), weights=weights) for c in every]
 
     @cached_property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -184,8 +183,7 @@ def fan_panels(answer: DateAnswer | ValueAnswer, most: int) -> list[Fan]:
         if math.prod(len(answer.values(d)) for d in (*along, choice)) <= most:
             along.append(choice)
     result = []
-    for values in itertools.product(*(answer.values(d) for d in along)):
-        here = dict(zip(along, values, strict=True))
+    for here in answer.combinations(along):
         fan = _fan(answer, {**default, **here})
         title = ", ".join(Labels(answer.run)(value) for value in here.values() if value)
         result += [] if fan is None else [replace(fan, title=title if len(here) else "")]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -245,8 +244,7 @@ def _choice_data(run: Projection, words: Labels) -> Iterator[dict[str, Any]]:
 def _question(answer: ProjectedAnswer, words: Labels) -> dict[str, Any]:
     """Return what is asked: its clause under every combination of the definitions, and which rivals are pooled."""
     own = list(answer.default)
-    combinations = itertools.product(*(answer.values(d) for d in own))
-    chosen = [dict(zip(own, values, strict=True)) for values in combinations]
+    chosen = list(answer.combinations(own))
     if isinstance(answer, ValueAnswer):
         clauses = [value_title(answer, each, words) for each in chosen]
         more: dict[str, Any] = {"on": on_date(answer.date), "last": answer.place == len(answer.dates) - 1}
@@ -278,8 +276,7 @@ def _ranking_data(run: Projection, words: Labels, packed: Mapping[str, Any]) -> 
     """Return a ranking with its titles under every combination of its other choices."""
     ranking = next(each for each in run.rankings if each.name == packed["name"])
     title = ranking.title or f"the {ranking.best} {ranking.text}"
-    combinations = itertools.product(*(run.choices[dim].values for dim in packed["dims"]))
-    chosen = [dict(zip(packed["dims"], values, strict=True)) for values in combinations]
+    chosen = list(ranking.combinations(packed["dims"]))
     authored: dict[str, Any] = {}
     if ranking.name in run.says:
         authored["authored"] = [authored_sentences(ranking, each, words) for each in chosen]
