@@ -298,7 +298,7 @@ def _ranking_data(run: Projection, words: Labels, packed: Mapping[str, Any]) -> 
 def _contender_texts(ranking: RankingAnswer, chosen: Mapping[str, str], words: Labels) -> dict[str, list[str]]:
     """Return what an author's sentences say of a quantity of what is first or second, for each that is ranked."""
     written = " ".join(ranking.run.says[ranking.name].values())
-    slots = {slot for slot in SLOT.findall(written) if CONTENDER_SLOT.search(slot)}
+    slots = dict.fromkeys(filter(CONTENDER_SLOT.search, SLOT.findall(written)))  # in their order, so equal bytes
     values = ranking.run.choices[ranking.over_choice].values
     over = [{**chosen, ranking.over_choice: value} for value in values]
     return {slot: [words.slot(CONTENDER_SLOT.sub("", slot), each) for each in over] for slot in slots}

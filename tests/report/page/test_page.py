@@ -70,6 +70,21 @@ def page(tree):
     return html(tree, toml="until = 2060\n")
 
 
+def test_slots_of_an_authored_ranking_stand_in_their_order():
+    """A page is the same in every process: no set of texts says their order."""
+    slots = [f"{name} of {place}" for name in ("speed", "use", "size") for place in ("second", "first")]
+    record = {
+        "start": 2025, "until": 2026, "choices": {"machine": {"values": ["1", "2"], "kind": "definition"}},
+        "quantities": {"size": {"p05": 1, "p95": 9, "unit": "W"}, "use": {"value": 2, "unit": ""},
+                       "speed": {"expression": "size*{machine}*use"}},
+        "questions": {"best": {"rank": "speed", "over": "machine"}},
+        "says": {"best": {"tie": " ".join(f"{{{slot}}}" for slot in slots), "winner": "{first}"}},
+    }  # fmt: skip
+    page = html(forecast.project(record, draws=64))
+    data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])
+    assert list(data["orders"][0]["own"][0]) == slots
+
+
 def test_the_page_says_what_the_brief_answer_says(page, tree):
     short = brief(tree)
     text = " ".join(" ".join(t for _, t in Seen(page).texts).replace("\u00a0", " ").split())
