@@ -89,6 +89,8 @@ def printable(text: object, limit: int = 200) -> str:
         raw = f"<{type(text).__name__}>"
     if len(raw) > limit:
         raw = raw[: limit - 1] + "…"
+    if raw.isprintable():
+        return raw
     # a lone surrogate is not printable either, so the result always encodes
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in raw)
 

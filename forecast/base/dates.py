@@ -65,10 +65,9 @@ def decimal_year(datetimes: npt.ArrayLike) -> Array:
     when = given.astype("datetime64[s]")
     missing = np.isnat(when)
     when = np.where(missing, np.datetime64(0, "s"), when)
-    year = when.astype("datetime64[Y]")
-    start = year.astype("datetime64[s]")
-    length = ((year + np.timedelta64(1, "Y")).astype("datetime64[s]") - start).astype(np.int64)
-    result = year.astype(np.int64) + 1970 + (when - start).astype(np.int64) / length
+    year = when.astype("datetime64[Y]").astype(np.int64)
+    start, length = _seconds_of_years(year)
+    result = year + 1970 + (when.astype(np.int64) - start) / length
     return np.where(missing, np.nan, result)
 
 
@@ -88,12 +87,21 @@ def from_decimal_year(years: npt.ArrayLike) -> npt.NDArray[np.datetime64]:
         raise DataError(f"from_decimal_year: a year beyond ±{MAX_YEARS:.0e} has no date")
     x = np.where(known, x, 1970.0)
     year = np.floor(x)
-    base = (year.astype(np.int64) - 1970).astype("datetime64[Y]")
-    start = base.astype("datetime64[s]")
-    length = ((base + np.timedelta64(1, "Y")).astype("datetime64[s]") - start).astype(np.int64)
-    seconds = np.rint((x - year) * length).astype(np.int64)
-    result: Any = np.where(known, start + seconds.astype("timedelta64[s]"), np.datetime64("NaT", "s"))
+    start, length = _seconds_of_years(year.astype(np.int64) - 1970)
+    seconds = start + np.rint((x - year) * length).astype(np.int64)
+    result: Any = np.where(known, seconds.astype("datetime64[s]"), np.datetime64("NaT", "s"))
     return np.asarray(result, dtype="datetime64[s]")
+
+
+def _seconds_of_years(year: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return when years since 1970 begin and how long they are, in seconds; many dates share few years."""
+    import numpy as np
+
+    first, last = (int(year.min()), int(year.max())) if year.size else (0, 0)
+    few = last - first < year.size
+    every = (np.arange(first, last + 1) if few else year).astype("datetime64[Y]")
+    start, end = (each.astype("datetime64[s]").astype(np.int64) for each in (every, every + np.timedelta64(1, "Y")))
+    return (start[year - first], (end - start)[year - first]) if few else (start, end - start)
 
 
 def iso_date(year: float) -> str:

@@ -275,11 +275,12 @@ def project(
         sampled.settle()
         sampled.raise_if_nothing_is_left()
 
+        numbers = Block(Plan(graph, fits, np.empty(0), seed), blocks.blocks_between(0, kept))
         groups = {
             **sampled.groups(steps.dates, seed),
             **{f"/observed/{name}": data for name, data in supporting_data.points_by_choice(graph, fits)},
             **{f"/past/{name}": data for name, data in supporting_data.past(graph, fits, seed, kept, steps.years[0])},
-            **{f"/posterior/{name}": data for name, data in supporting_data.parameter_draws(graph, fits, seed, kept)},
+            **{f"/posterior/{name}": data for name, data in supporting_data.parameter_draws(numbers, kept)},
         }
         effective = sampled.updates.effective()
         attributes = stated(

@@ -263,10 +263,6 @@ class Block:
             self.fits.outside.setdefault((subject, model), about)
         self.warned = []
 
-    def others(self, numbers: range) -> Block:
-        """Return other worlds of the same plan."""
-        return Block(self.plan, numbers)
-
     # --- what operations ask of the worlds ----------------------------------------------------------------------------
 
     @cached_property

@@ -88,20 +88,8 @@ def weights_of(tree: xr.DataTree | Projection) -> xr.DataArray | None:
     """Return the weights of a projection's worlds, (draw, choices); None where all count alike."""
     if "update" not in tree:
         return None
-    return joint_weights(tree["update"].to_dataset())
-
-
-def failing_of(data: xr.Dataset, question: str) -> xr.DataArray:
-    """Return in which worlds a question fails though others answer it, as its dates: those are left out of shares."""
-    dates = data[f"{question}_date"]
-    if f"{question}_failing" not in data.variables:  # asking xarray for it would look for names like it
-        return dates.copy(data=np.zeros(dates.shape, dtype=bool))
-    return data[f"{question}_failing"] == 1
-
-
-def joint_weights(log_likelihoods: xr.Dataset) -> xr.DataArray:
-    """Return the weights under all updates together, (draw, choices)."""
-    total = functools.reduce(operator.add, log_likelihoods.data_vars.values()).transpose("draw", ...)
+    log_likelihoods = tree["update"].to_dataset().data_vars.values()
+    total = functools.reduce(operator.add, log_likelihoods).transpose("draw", ...)
     return total.copy(data=normalise_weights(total.values))
 
 

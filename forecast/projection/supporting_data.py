@@ -224,11 +224,10 @@ def set_inputs(graph: ScenarioGraph, model: str) -> dict[str, Input]:
     }
 
 
-def parameter_draws(graph: ScenarioGraph, fits: ModelFits, seed: int, draws: int) -> Iterator[tuple[str, xr.Dataset]]:
+def parameter_draws(block: Block, draws: int) -> Iterator[tuple[str, xr.Dataset]]:
     """Return the draws of every input and of every fitted parameter."""
-    plan = Plan(graph, fits, np.empty(0), seed)
-    block = Block(plan, blocks.blocks_between(0, draws))
-    for name, model in graph.models.items():
+    plan, fits = block.plan, block.fits
+    for name, model in plan.graph.models.items():
         inputs, parameters = plan.inputs(model), None
         if not isinstance(fits.outcome(model), ForecastError):  # else its sampling tells why
             parameters = plan.attempt(plan.posterior, model)

@@ -33,7 +33,7 @@ from forecast.projection.result.observed_values import (
     first_step_median,
     last_observation,
 )
-from forecast.report.changes import changed_group, unchanged_questions
+from forecast.report.changes import moved_and_unmoved
 from forecast.report.headline import (
     Labels,
     driver_labels,
@@ -133,7 +133,7 @@ def brief(run: Projection, *, today: str = "", by: str = "", level: float = DEFA
     level : float
         Of an interval of the sentence's answer that is told beside that of 90 %.
     """
-    words, opening = Labels(run), run.opening
+    words, opening, (changes, unmoved) = Labels(run), run.opening, moved_and_unmoved(run)
     moved = driver_rows(run, least=0.0, only=[opening.name])[0] if isinstance(opening, DateAnswer) else {"drivers": []}
     rows = moved["drivers"]
     if len(rows) == 1 and rows[0]["share"] < 1 - MIN_DRIVER_SHARE:
@@ -151,8 +151,8 @@ def brief(run: Projection, *, today: str = "", by: str = "", level: float = DEFA
     }
     return Brief(
         sentence=opening_sentence(run),
-        changes=changed_group(run),
-        unmoved=tuple(unchanged_questions(run)),
+        changes=changes,
+        unmoved=tuple(unmoved),
         groups=tuple(group for group in _answer_groups(run, words, by) if group.rows),
         drivers=tuple(_driver_labels(run, rows, stated)),
         choices={words(row["name"]): row["share"] for row in rows if row["kind"] == "choice"},

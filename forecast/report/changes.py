@@ -34,20 +34,13 @@ def effect(run: Projection) -> str:
     return ", which does not move this" if any_moved else ", which changes nothing here"
 
 
-def changed_group(run: Projection) -> RowGroup:
-    """Return the numbers that a change moves, those of the sentence's answer first."""
+def moved_and_unmoved(run: Projection) -> tuple[RowGroup, list[str]]:
+    """Return the numbers that a change moves, those of the sentence's answer first, and the questions it does not."""
     words = Labels(run)
-    rows = (row for each in run.differences for _, row in _answer_change_rows(each, words))
-    return RowGroup(rows=tuple(rows), columns=COLUMNS["change"])
-
-
-def unchanged_questions(run: Projection) -> list[str]:
-    """Return the questions that a change does not move, as rows call them."""
-    words = Labels(run)
-    if _another_question(run):
-        return []
-    unmoved = (each for each in run.differences if not _answer_change_rows(each, words))
-    return list(dict.fromkeys(_answer_label(each, words) for each in unmoved))
+    every = [(each, _answer_change_rows(each, words)) for each in run.differences]
+    group = RowGroup(rows=tuple(row for _, rows in every for _, row in rows), columns=COLUMNS["change"])
+    unmoved = [] if _another_question(run) else [_answer_label(each, words) for each, rows in every if not rows]
+    return group, list(dict.fromkeys(unmoved))
 
 
 def _another_question(run: Projection) -> bool:
@@ -67,12 +60,14 @@ def _answer_label(each: AnswerDifference, words: Labels) -> str:
 def _answer_change_rows(each: AnswerDifference, words: Labels) -> list[tuple[str, ReportRow]]:
     """Return what a change moves of an answer, each row with the number that it is of."""
     answer = each.answer
+    if not each.moved:
+        return []
     label = "" if answer is answer.run.opening else _answer_label(each, words)
     by = _shift_text(each, "in_row", each.shift)
     if isinstance(answer, ValueAnswer):
         texts = (*(amount(value, answer.unit) for value in each.median), by or _ratio(*each.median))
         row = ReportRow(label=label or on_date(answer.date, short=True), cells=texts)
-        return [("value", row)] if each.moved else []
+        return [("value", row)]
     rows: list[tuple[str, ReportRow]] = []
 
     def add(number: str, what: str, texts: tuple[str, ...], difference: str, shift: str = "") -> None:

@@ -79,8 +79,7 @@ class DateDraws:
         """Return the Monte Carlo error of the quantiles in years, (level,); NaN with too few worlds to tell."""
         if len(self.dates) < 2 * REPLICATES:
             return np.full(len(levels), np.nan)
-        own = None if self.weights is None else self.weights
-        parts = [slice(r, None, REPLICATES) for r in range(REPLICATES)]
+        own, parts = self.weights, [slice(r, None, REPLICATES) for r in range(REPLICATES)]
         return replicate_error(
             np.array([_date_quantiles(self.dates[p], None if own is None else own[p], levels) for p in parts])
         )

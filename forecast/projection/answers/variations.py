@@ -156,11 +156,14 @@ def _swept_values(scenario: Scenario, key: str, stated: Any) -> dict[str, Any]:
 
 def touched(graph: ScenarioGraph, key: str) -> set[str]:
     """Return the quantities and the questions that depend on what a key sets or changes."""
-    meant = setting_targets.meant(graph, key)
-    names: dict[str, Sequence[str]] = {name: (name,) for name in graph.nodes}
-    for group in (graph.scenario.questions, graph.scenario.figures, graph.scenario.rankings):
-        names |= {name: (*question.needs, *graph.weighed_by) for name, question in group.items()}
-    return {name for name, of in names.items() if not meant.isdisjoint(setting_targets.with_dependencies(graph, of))}
+    readers: dict[str, list[str]] = {}
+    for name, node in graph.nodes.items():
+        for source in node.sources:
+            readers.setdefault(source, []).append(name)
+    moved = setting_targets.reachable(setting_targets.meant(graph, key), lambda name: readers.get(name, ())).keys()
+    groups = (graph.scenario.questions, graph.scenario.figures, graph.scenario.rankings)
+    asked = {name: question.needs for group in groups for name, question in group.items()}
+    return {*moved, *(name for name, of in asked.items() if not moved.isdisjoint((*of, *graph.weighed_by)))}
 
 
 def _concatenate_runs(every: Sequence[Parts], key: str, labels: list[str], touched: set[str]) -> Parts:
@@ -293,7 +296,7 @@ def variations(
     planner = _Planner(scenario, run, cache)
     with graphs.numbers_change():
         together = [planner.planned(name, moved) for name, moved in every]
-    block = planner.block([each for each in together if each is not None])
+    block = planner.block([each.sampled.schedule for each in together if each is not None and each.sampled])
     for number, planned in enumerate(together):
         yield number, None if planned is None else planner.made(planned, block)
 
@@ -333,6 +336,7 @@ class _Planner:
             # of draws nothing is taken from a cache: what is shared is in the plan
             fits = ModelFits(graph, as_of=None, seed=self.seed, cache=self.cache, share_draws=False)
             self._plan = Plan(graph, fits, self.horizon.years, self.seed)
+            self._numbers = Block(Plan(graph, fits, np.empty(0), self.seed), blocks.blocks_between(0, self.draws))
             return self._plan
         if name in self._first:
             first = self._first[name]
@@ -355,7 +359,8 @@ class _Planner:
         else:
             moved, names, attributes, beside = first.moved, first.names, first.attributes, first.beside
         if first is None or varied not in graph.nodes:  # what is set of a model is in its posterior
-            drawn = supporting_data.parameter_draws(graph, plan.fits, self.seed, self.draws)
+            numbers = replace(self._numbers, plan=self._numbers.plan.beside(graph))
+            drawn = supporting_data.parameter_draws(numbers, self.draws)
             beside = {**beside, **{f"/posterior/{name}": data for name, data in drawn}}
             known = supporting_data.past(graph, plan.fits, self.seed, self.draws, self.horizon.years[0])
             beside = {**beside, **{f"/past/{name}": data for name, data in known}}
@@ -401,11 +406,10 @@ class _Planner:
                 left += graph.nodes[name].sources if f"observed/{name}" not in base else ()
         return names
 
-    def block(self, together: Sequence[_Planned]) -> Block | None:
-        """Return the worlds of some variations, which share what they have in common."""
+    def block(self, schedules: Sequence[tuple[list[int], list[int]]]) -> Block | None:
+        """Return the worlds of some variations, which share what they have in common, by what they are asked for."""
         if self._plan is None:
             return None
-        schedules = [each.sampled.schedule for each in together if each.sampled is not None]
         schedule = Schedule(self._plan.steps, [], [step for parts in schedules for part in parts for step in part])
         return Block(self._plan, blocks.blocks_between(0, self.draws), schedule)
 
@@ -452,5 +456,6 @@ def _read_definitions(run: Projection) -> dict[str, dict[str, str]]:
 
 def _joined(old: xr.Dataset, new: xr.Dataset, replaced: Collection[str]) -> xr.Dataset:
     """Return data with what is new in place of what is replaced."""
-    kept = {name: data for name, data in old.variables.items() if name not in replaced or name in old.coords}
-    return xr.Dataset({**kept, **new.variables}).set_coords({*old.coords, *new.coords})
+    coords = old.coords if new.coords.keys() <= old.coords.keys() else old.coords.merge(new.coords).coords
+    every = {**{name: data for name, data in old.variables.items() if name not in replaced}, **new.variables}
+    return xr.Dataset({name: data for name, data in every.items() if name not in coords}, coords)

@@ -20,7 +20,7 @@ from forecast.base.quantiles import QUANTILES
 from forecast.errors import UsageError
 from forecast.projection.answers.crossing_dates import DateDraws, earliest, has_answer
 from forecast.projection.crossing import date_quantiles, weighted_quantiles
-from forecast.projection.likelihood_weights import failing_of, select, value_quantiles, weighted_share
+from forecast.projection.likelihood_weights import select, value_quantiles, weighted_share
 from forecast.projection.result.combinations import combinations
 
 if TYPE_CHECKING:
@@ -294,9 +294,17 @@ class ProjectedAnswer(HtmlText):
 
     def _pool_draws(self, chosen: Mapping[str, str]) -> tuple[Array, Array | None]:
         rivals = [d for d in self.rivals if d not in chosen]
-        own = self.run.pooled(self.worlds.sel(dict(chosen)) if chosen else self.worlds, rivals)
+        worlds = self._data.sizes["draw"]
+        places: dict[str, Any] = {choice: self.values(choice).index(value) for choice, value in chosen.items()}
+        places |= {choice: self.run.rival_of_draw(choice, worlds) for choice in rivals}
+        first = np.arange(worlds) if rivals else slice(None)
+        values = self._worlds_at((first, *(places.get(choice, slice(None)) for choice in self.choices)))
         weights = self.run.pooled_weights(chosen, rivals)
-        return np.asarray(own.values, dtype=float), None if weights is None else weights.values
+        return np.asarray(values, dtype=float), None if weights is None else weights.values
+
+    def _worlds_at(self, place: tuple[Any, ...]) -> Array:
+        """Return what every stored world says at an index of (draw, choices)."""
+        return np.asarray(self.worlds.values[place])
 
 
 class DateAnswer(ProjectedAnswer):
@@ -332,7 +340,9 @@ class DateAnswer(ProjectedAnswer):
     @cached_property
     def failing(self) -> xr.DataArray:
         """The worlds in which it fails though others answer it, (draw, choices)."""
-        return failing_of(self._data, self.name)
+        data, name, dates = self._data, f"{self.name}_failing", self.unmasked
+        # asking xarray for it would look for names like it
+        return data[name] == 1 if name in data.variables else dates.copy(data=np.zeros(dates.shape, bool))
 
     @cached_property
     def unmasked(self) -> xr.DataArray:
@@ -340,19 +350,25 @@ class DateAnswer(ProjectedAnswer):
 
         Under values of choices that have no answer it is NaN; (draw, choices).
         """
-        data, name = self._data, f"{self.name}_date"
-        dates = data.variables[name]  # without the coordinates, which xarray would align in each step
-        years = dates.copy(data=np.where(np.isnat(dates.values), np.inf, decimal_year(dates.values)))
-        answered = data.variables[f"{self.name}_never"].notnull()
-        years = years.where(answered).transpose("draw", ...)  # type: ignore[no-untyped-call]
-        return xr.DataArray(years, {d: data.variables[d] for d in years.dims if d in data.variables}, name=name)
+        data, dims = self._data, ("draw", *self.choices)
+        coords = {d: data.variables[d] for d in dims if d in data.variables}
+        return xr.DataArray(self._years_at(...), coords, dims, name=f"{self.name}_date")
 
     @cached_property
     def worlds(self) -> xr.DataArray:
         """The date in every stored world as a decimal year: +inf where never, NaN where it fails; (draw, choices)."""
-        if f"{self.name}_failing" not in self._data.variables:
-            return self.unmasked
-        return self.unmasked.where(~self.failing).transpose("draw", ...)
+        return self.unmasked.copy(data=self._worlds_at(...))
+
+    def _years_at(self, place: Any) -> Array:
+        """Return `unmasked` at an index."""
+        dates = self._data.variables[f"{self.name}_date"].transpose("draw", *self.choices).values
+        never = self._data.variables[f"{self.name}_never"].transpose(*self.choices).values
+        answered, found = ~np.isnan(np.broadcast_to(never, dates.shape)[place]), dates[place]
+        return np.where(answered, np.where(np.isnat(found), np.inf, decimal_year(found)), np.nan)
+
+    def _worlds_at(self, place: Any) -> Array:
+        years, failing = self._years_at(place), self._data.variables.get(f"{self.name}_failing")
+        return years if failing is None else np.where(failing.transpose("draw", ...).values[place] == 1, np.nan, years)
 
     def _distribution(self, chosen: dict[str, str]) -> AnswerDistribution | None:
         for group in ("questions", "pooled"):  # of all worlds, where they are more than those stored
@@ -453,6 +469,9 @@ class ValueAnswer(ProjectedAnswer):
     def worlds(self) -> xr.DataArray:
         """What every stored world says at the date, (draw, choices)."""
         return self.every.isel(date=self.place, drop=True).reset_coords(drop=True)
+
+    def _worlds_at(self, place: Any) -> Array:
+        return np.asarray(self._data.variables["value"].transpose("draw", "date", ...).values[:, self.place][place])
 
     def _distribution(self, chosen: dict[str, str]) -> AnswerDistribution | None:
         if "quantiles" not in self._data or set(chosen) != set(self.choices):

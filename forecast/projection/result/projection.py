@@ -11,7 +11,7 @@ import os
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -180,12 +180,7 @@ class Projection(HtmlText):
         return self.groups[f"/{group.strip('/')}"]
 
     def __contains__(self, group: str) -> bool:
-        return f"/{group.strip('/')}" in self._groups
-
-    @cached_property
-    def _groups(self) -> frozenset[str]:
-        places = (PurePosixPath(place) for place in self.groups)
-        return frozenset(str(each) for place in places for each in (place, *place.parents))
+        return any(f"{place}/".startswith(f"/{group.strip('/')}/") for place in self.groups)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write it as netCDF, whole or not at all; `forecast.load` reads it.

@@ -71,8 +71,10 @@ def find_shift(was: ProjectedAnswer, changed: Projection) -> dict[str, Any]:
     if not known.any():
         return {}
     new = float(counts[np.isposinf(before) & np.isfinite(after)].sum() / counts.sum()) if dated else 0.0
-    before, after, counts = before[known], after[known], counts[known]
+    unmoved, before, after, counts = after is before, before[known], after[known], counts[known]
     kind = "years" if dated else "ratio" if before.min() > 0 and after.min() > 0 else "difference"
+    if unmoved:
+        return {"shift": {"kind": kind, **dict.fromkeys(SHIFT_LEVELS, float(kind == "ratio")), "new": new}}
     shifts = after / before if kind == "ratio" else after - before
     shift = {"kind": kind, **_quantiles_of(shifts, counts), "new": new}
     return {"shift": shift, **_deciding_regime(run, changed, known, shifts, counts)}

@@ -13,7 +13,7 @@ import numpy as np
 from forecast import units
 from forecast.projection.result import DateAnswer, Projection, ValueAnswer
 from forecast.projection.result.projected_answers import FirstRow, RankingRow
-from forecast.report.changes import changed_group, unchanged_questions
+from forecast.report.changes import moved_and_unmoved
 from forecast.report.headline import Labels, event, on_date, opening_sentence, settings_sentence, value_title
 from forecast.report.page.appendices import AssumptionLabels, foreign
 from forecast.report.words.number_text import amount, percent
@@ -273,7 +273,7 @@ def carried_answer(run: Projection, page: Projection, page_titles: Mapping[str, 
         value of each choice, and its ``curve``; ``orders`` and ``firsts``; ``changes`` and ``unmoved``. Dates are years
         from the start of the page, and None is what never comes.
     """
-    words, opening, start = Labels(run), run.opening, page.span[0]
+    words, opening, start, (moved, unmoved) = Labels(run), run.opening, page.span[0], moved_and_unmoved(run)
     choices = {name: list(choice.values) for name, choice in page.choices.items()}
     rows: dict[str, list[Any]] = {}
     curve: list[float | None] = []
@@ -296,8 +296,8 @@ def carried_answer(run: Projection, page: Projection, page_titles: Mapping[str, 
         "firsts": {
             each.name: None if each.sentence_row is None else _encode_first(each.sentence_row) for each in run.firsts
         },
-        "changes": [[row.label, *row.cells] for row in changed_group(run).rows],
-        "unmoved": unchanged_questions(run),
+        "changes": [[row.label, *row.cells] for row in moved.rows],
+        "unmoved": unmoved,
     }
 
 

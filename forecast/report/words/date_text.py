@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 from forecast.base.dates import from_decimal_year
@@ -18,6 +19,7 @@ def fine_span(first: float, last: float) -> bool:
     return bool(last - first < 3 * load_patterns()["fine_years"])
 
 
+@functools.lru_cache(4096)
 def month(year: float) -> tuple[int, int]:
     """Return the year and the month, from 1, of a decimal year: a twelfth of it, or the one whose first day it is.
 

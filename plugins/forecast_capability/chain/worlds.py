@@ -7,6 +7,7 @@ somebody adds, a form is drawn anew when a world has it, in a second or two, and
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -91,6 +92,18 @@ ALONE = {
 }
 
 
+class DrawnColumns(dict[str, Array]):
+    """Columns of worlds, each drawn when it is first read: a model reads few of them."""
+
+    def __init__(self, column: Callable[[str], Array]) -> None:
+        self._column = column
+
+    def __missing__(self, name: str) -> Array:
+        """Draw a column."""
+        self[name] = self._column(name)
+        return self[name]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Worlds:
     """Joint draws of a form at a date.
@@ -111,7 +124,7 @@ class Worlds:
     def at(self, place: Array) -> dict[str, Array]:
         """Return the draws at places from 0 to 1 among them."""
         row = np.minimum((place * len(self)).astype(np.intp), len(self) - 1)
-        return {name: values[row] for name, values in self.columns.items()}
+        return DrawnColumns(lambda name: self.columns[name][row])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,13 +148,16 @@ class Estimates:
 
     def at(self, codes: NDArray[np.intp], place: Array) -> dict[str, Array]:
         """Return the draws of worlds that have these forms, by their codes, at these places among the draws of each."""
-        rows = {int(code): codes == code for code in np.unique(codes)}
-        drawn = {code: self.of(FORMS[code]).at(place[which]) for code, which in rows.items()}
-        found = {name: np.empty(len(place)) for name in WORLD_COLUMNS}
-        for code, which in rows.items():
-            for name, values in found.items():
-                values[which] = drawn[code][name]
-        return found
+        rows = {int(code): np.flatnonzero(codes == code) for code in np.unique(codes)}
+        drawn = [(which, self.of(FORMS[code]).at(place[which])) for code, which in rows.items()]
+
+        def column(name: str) -> Array:
+            found = np.empty(len(place))
+            for which, each in drawn:
+                found[which] = each[name]
+            return found
+
+        return DrawnColumns(column)
 
 
 def columns(rows: Rows, form: Form, *, now: float, draws: int, worth_of: float, seed: int = 0) -> Worlds:

@@ -8,7 +8,7 @@ import pytest
 
 import forecast
 from forecast.projection.engine import project
-from forecast.report.changes import changed_group, unchanged_questions
+from forecast.report.changes import moved_and_unmoved
 from forecast.report.headline import opening_sentence
 from forecast.report.page import html, write_page
 from forecast.report.page.lever_controls import answer_titles, carried_answer, lever_answers, lever_controls
@@ -86,8 +86,8 @@ def test_what_is_carried_is_what_a_run_says(tree, scenario, moved, page):
             continue
         there = project(scenario, draws=256, with_={"speed": stop["value"]}).beside(base)
         assert answer["sentence"] == opening_sentence(there)
-        assert answer["changes"] == [[row.label, *row.cells] for row in changed_group(there).rows]
-        assert answer["unmoved"] == unchanged_questions(there)
+        assert answer["changes"] == [[row.label, *row.cells] for row in moved_and_unmoved(there)[0].rows]
+        assert answer["unmoved"] == moved_and_unmoved(there)[1]
         found = there.answers["reached"].headline
         finite = [2025 + q for q in answer["answers"]["reached"][0] if q is not None]
         assert finite == pytest.approx([q for q in found.quantiles if np.isfinite(q)], abs=1e-3)
@@ -270,7 +270,7 @@ def test_what_was_set_for_the_page_is_told_as_a_difference(browser, scenario, tr
         page.goto(write_page(changed, tmp_path / "f.html").as_uri())
         told = page.locator("#change-body").inner_text()
         context.close()
-        for row in changed_group(changed).rows:
+        for row in moved_and_unmoved(changed)[0].rows:
             assert row.cells[0] in told
             assert row.cells[2] in told
 
