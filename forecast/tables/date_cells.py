@@ -26,31 +26,37 @@ TIME_NAME_PATTERN = re.compile(
 _MONTH = rf"(?P<name>{'|'.join(MONTH_STARTS)})[a-z]{{0,6}}\.?"
 _CLOCK = r"(?:[T ,]\s*(?P<clock>\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?)\s*(?P<half>[ap]\.?m\.?)?)?"
 _ZONE = r"\s*(?P<zone>Z|UTC|GMT|[+-]\d{2}:?\d{2})?"
-_FORMS = tuple(
-    re.compile(form, re.IGNORECASE)
-    for form in (
-        rf"(?P<year>\d{{4}})-(?P<month>0?[1-9]|1[0-2])(?:-(?P<day>\d{{1,2}}){_CLOCK}{_ZONE})?",
-        rf"(?P<year>\d{{4}})[/.](?P<month>0?[1-9]|1[0-2])(?:[/.](?P<day>\d{{1,2}}){_CLOCK}{_ZONE})?",
-        rf"(?P<first>\d{{1,2}})(?P<mark>[/.-])(?P<second>\d{{1,2}})(?P=mark)(?P<year>\d{{4}}|\d{{2}}){_CLOCK}{_ZONE}",
-        r"(?P<month>\d{1,2})/(?P<year>\d{4})",
-        r"(?:FY|CY)?\s*(?P<year>\d{4}|(?<=FY)\d{2})\s*[-/ ]?\s*Q(?P<quarter>[1-4])",
-        r"(?P<quarter>[1-4])?Q(?(quarter)|(?P<quarter2>[1-4]))\s*[-/ ']*\s*(?:FY|CY)?(?P<year>\d{4}|\d{2})",
-        r"(?:FY|CY)\s*[-']?\s*(?P<year>\d{4}|\d{2})",
-        r"(?P<year>\d{4})\s*[/–-]\s*\d{2}(?:\d{2})?",
-        rf"(?:[a-z]{{3,9}},?\s+)??{_MONTH}[\s,/-]+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?,?[\s,/-]+(?P<year>\d{{4}}){_CLOCK}",
-        rf"(?:[a-z]{{3,9}},?\s+)?(?P<day>\d{{1,2}})(?:st|nd|rd|th)?[\s./-]+{_MONTH}[\s,/-]+(?P<year>\d{{4}}|\d{{2}}){_CLOCK}",
-        r"(?P<year>\d{4})[\s-]?H(?P<half_year>[12])",
-        r"H(?P<half_year>[12])[\s-]?(?P<year>\d{4})",
-        rf"{_MONTH}[\s,'/-]+(?P<year>\d{{4}}|\d{{2}})",
-        rf"(?P<year>\d{{4}})[\s/-]*{_MONTH}(?:[\s/-]*(?P<day>\d{{1,2}}))?",
-        r"(?P<year>\d{4})",
-    )
-)
-#: Which of the forms are said: a reader of the line could have meant another.
-_QUARTERS, _FISCAL = (4, 5), (6, 7)
-_SEASON_FORMS = (_FORMS[7],)
 #: Forms of one number may stand in one column; a bare year stands with any.
-_FORM_GROUPS = (0, 0, 1, 2, 3, 3, 4, 4, 5, 5, 3, 3, 5, 5, -1)
+_ISO, _SLASHED, _MONTHS, _PARTS, _FISCAL, _NAMED, _YEARS = 0, 1, 2, 3, 4, 5, -1
+_WEEKDAY, _DAY = r"(?:[a-z]{3,9},?\s+)", r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
+_FORMS = tuple(
+    (group, re.compile(form, re.IGNORECASE))
+    for group, form in (
+        (_ISO, rf"(?P<year>\d{{4}})-(?P<month>0?[1-9]|1[0-2])(?:-(?P<day>\d{{1,2}}){_CLOCK}{_ZONE})?"),
+        (_ISO, rf"(?P<year>\d{{4}})[/.](?P<month>0?[1-9]|1[0-2])(?:[/.](?P<day>\d{{1,2}}){_CLOCK}{_ZONE})?"),
+        (_ISO, r"(?P<year>\d{4})-?W(?P<week>\d{2})(?:-?(?P<day>[1-7]))?"),
+        (_ISO, r"(?P<year>\d{4})(?P<month>\d{2})(?P<day>\d{2})T(?P<clock>\d{4}(?:\d{2})?)"),
+        (_ISO, r"(?P<year>\d{4})年\s*(?P<month>\d{1,2})月(?:\s*(?P<day>\d{1,2})日)?"),
+        (_SLASHED, r"(?P<first>\d{1,2})(?P<mark>[/.-])(?P<second>\d{1,2})(?P=mark)(?P<year>\d{4}|\d{2})"
+                   + _CLOCK + _ZONE),
+        (_MONTHS, r"(?P<month>\d{1,2})/(?P<year>\d{4})"),
+        (_PARTS, r"(?:FY|CY)?\s*(?P<year>\d{4}|(?<=FY)\d{2})\s*[-/ ]?\s*Q(?P<quarter>[1-4])"),
+        (_PARTS, r"(?P<quarter>[1-4])?Q(?(quarter)|(?P<quarter2>[1-4]))\s*[-/ ']*\s*(?:FY|CY)?(?P<year>\d{4}|\d{2})"),
+        (_PARTS, r"(?P<year>\d{4})[\s-]?H(?P<half_year>[12])"),
+        (_PARTS, r"H(?P<half_year>[12])[\s-]?(?P<year>\d{4})"),
+        (_PARTS, r"(?P<year>\d{4})[\s-]?M(?P<month>0?[1-9]|1[0-2])"),
+        (_FISCAL, r"(?:FY|CY|fiscal(?: year)?)\s*[-']?\s*(?P<year>\d{4}|\d{2})"),
+        (_FISCAL, r"(?P<year>\d{4})\s*[/–-]\s*\d{2}(?:\d{2})?"),
+        (_NAMED, rf"{_WEEKDAY}??{_MONTH}[\s,/-]+{_DAY},?(?:[\s,/-]+(?P<year>\d{{4}}){_CLOCK}{_ZONE}|"
+                 r"\s+(?P<clock2>\d{1,2}:\d{2}:\d{2})\s+(?P<year2>\d{4}))"),
+        (_NAMED, rf"{_WEEKDAY}?{_DAY}(?: of)?[\s./-]+{_MONTH}[\s,/-]+(?P<year>\d{{4}}|\d{{2}}){_CLOCK}{_ZONE}"),
+        (_NAMED, rf"{_MONTH}[\s,'/-]+(?P<year>\d{{4}}|\d{{2}})"),
+        (_NAMED, rf"(?P<year>\d{{4}})[\s/-]*{_MONTH}(?:[\s/-]*(?P<day>\d{{1,2}}))?"),
+        (_YEARS, r"'(?P<year>\d{2})"),
+        (_YEARS, r"(?P<year>\d{4})"),
+    )
+)  # fmt: skip
+_SEASON_FORMS = tuple(form for form in _FORMS if form[1].pattern.endswith(r"\d{2}(?:\d{2})?"))
 
 
 def could_be_date(text: str) -> bool:
@@ -61,7 +67,7 @@ def could_be_date(text: str) -> bool:
     >>> [could_be_date(text) for text in ("2024-06", "12/11/2024", "Q3 2024", "5 Jan 2024", "2024", "A100")]
     [True, True, True, True, False, False]
     """
-    return 4 < len(text) < 40 and any(form.fullmatch(text) for form in _FORMS[:-1])
+    return 2 < len(text) < 40 and any(form.fullmatch(text) for _, form in _FORMS[:-1])
 
 
 def parse_dates(texts: Sequence[str], order: str, where: str, at: Any) -> tuple[AnyArray, tuple[str, ...]]:
@@ -93,16 +99,15 @@ def parse_dates(texts: Sequence[str], order: str, where: str, at: Any) -> tuple[
     matches = []
     forms = _SEASON_FORMS if _are_seasons(list(codes)) else _FORMS
     for text in codes:
-        form, match = next(((_FORMS.index(f), m) for f in forms if (m := f.fullmatch(text))), (0, None))
+        group, match = next(((group, m) for group, form in forms if (m := form.fullmatch(text))), (0, None))
         if match is None:
             row = first.get(text, texts.index(text))
             raise DataError(f"{at(row)}: '{printable(text, 60)}': expected a date, as the other cells are")
-        matches.append((form, match))
-    _check_one_form([_FORM_GROUPS[form] for form, _ in matches], list(codes), texts, at)
+        matches.append((group, match))
+    _check_one_form([group for group, _ in matches], list(codes), texts, at)
     day_first, notes = _day_first([m for _, m in matches], list(codes), order, where)
-    used = {form for form, _ in matches}
-    notes += ("quarters by their first day",) if used & set(_QUARTERS) else ()
-    notes += ("fiscal years as calendar years",) if used & set(_FISCAL) else ()
+    notes += ("quarters by their first day",) if any("quarter" in m.re.groupindex for _, m in matches) else ()
+    notes += ("fiscal years as calendar years",) if any(group == _FISCAL for group, _ in matches) else ()
     values = []
     for text, (_, match) in zip(codes, matches, strict=True):
         try:
@@ -169,7 +174,7 @@ def _stamp(match: re.Match[str], day_first: bool) -> np.datetime64:
     import datetime
 
     part = match.groupdict()
-    year, month, day = _full_year(part["year"]), part.get("month"), part.get("day")
+    year, month, day = _full_year(part["year"] or part["year2"]), part.get("month"), part.get("day")
     if part.get("first"):
         day, month = (part["first"], part["second"]) if day_first else (part["second"], part["first"])
     if part.get("name"):
@@ -179,8 +184,10 @@ def _stamp(match: re.Match[str], day_first: bool) -> np.datetime64:
     if part.get("half_year"):
         month = str(6 * int(part["half_year"]) - 5)
     moment = datetime.datetime(year, int(month or 1), int(day or 1))
-    if clock := part.get("clock"):
-        hour, minute, *second = clock.replace(",", ".").split(":")
+    if part.get("week"):
+        moment = datetime.datetime.fromisocalendar(year, int(part["week"]), int(day or 1))
+    if clock := part.get("clock") or part.get("clock2"):
+        hour, minute, *second = clock.replace(",", ".").split(":") if ":" in clock else re.findall("..", clock)
         hours = int(hour) % 12 + 12 * (part["half"].lower()[0] == "p") if part.get("half") else int(hour)
         if hours > 24 or int(minute) > 59:
             raise ValueError("no such time of day")

@@ -49,6 +49,8 @@ _TOTAL_PATTERN = re.compile(
 _NOTE_PATTERN = re.compile(r"(source|sources|note|notes)\b.*|[*†].*", re.IGNORECASE | re.DOTALL)
 #: A cell of the line that markdown draws below a header.
 _RULE_PATTERN = re.compile(r"\s*:?-{3,}:?\s*|\s*")
+#: The first line of a file whose names are in single quotes.
+_SINGLE_QUOTES_PATTERN = re.compile(r"('[^'\"\n]+'[,;\t|])+'[^'\"\n]+'\r?\n")
 _BRACKETED_PATTERN = re.compile(r"\(.*\)|\[.*\]")
 #: A number with three digits in its exponent may be infinite or vanish: such are read one by one.
 _LARGE_EXPONENT_PATTERN = re.compile(rb"[eE][+-]?[0-9]{3}")
@@ -87,7 +89,7 @@ def parse_text(data: bytes, label: str, digest: str, notes: Sequence[str] = ()) 
     >>> table.notes
     ('columns separated by semicolons', '1 line above the header left out', '1 line below the table left out')
     """
-    data = data.removeprefix(b"\xef\xbb\xbf")
+    data = data.removeprefix(b"\xef\xbb\xbf").removesuffix(b"\x1a")
     if b"\r" in data and b"\n" not in data:
         data = data.replace(b"\r", b"\n")
     head = data[: 1 << 18].decode("utf-8", "ignore").splitlines()
@@ -129,7 +131,11 @@ def split_rows(text: str, separator: str, label: str) -> list[Row]:
         wide = re.compile(r"\s{2,}|\t" if re.search(r"\S {2,}\S", text) and _is_aligned(text) else r"\s+")
         lines = (re.split(r"\s+#", line)[0].strip() for line in text.splitlines())
         return [(i, wide.split(line) if line else []) for i, line in enumerate(lines, 1)]
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator or "\x1f", strict=True)
+    quoted = f'{separator} "' in text[:4096]  # a blank before the quotes of a cell
+    reader = csv.reader(
+        io.StringIO(text, newline=""), delimiter=separator or "\x1f", strict=True, skipinitialspace=quoted,
+        quotechar="'" if _SINGLE_QUOTES_PATTERN.match(text) else '"',
+    )  # fmt: skip
     rows, line, size = [], 1, 0
     try:
         for cells in reader:
@@ -334,7 +340,8 @@ def _checked_rows(header: list[str], units: list[str], body: Sequence[Row], labe
         raise TableError(f"{label}:{line}: {len(header):,} columns; at most {MAX_COLUMNS:,} are read")
     if body and not header[-1] and all(len(cells) < len(header) for _, cells in body):
         del header[-1], units[-1]
-    if len(body) > 1 and all(len(cells) == len(header) + 1 and cells[-1].strip() for _, cells in body):
+    wider = len(body) > 1 and all(len(cells) == len(header) + 1 and cells[-1].strip() for _, cells in body)
+    if wider and len({cells[0] for _, cells in body}) == len(body):
         header.insert(0, "")  # what R writes: row names without a header
         units.insert(0, "")
     failures = [
@@ -371,7 +378,7 @@ def _column_names(header: Sequence[str], columns: Sequence[Sequence[str]], label
 
 def _large_table(data: bytes, separator: str, label: str, digest: str, notes: Sequence[str]) -> RawTable | None:
     """Return a large file as a table whose columns pandas takes out when they are used; None if it is irregular."""
-    if separator not in SEPARATORS or (separator == "|" and b" |" in data[: 1 << 16]):
+    if separator not in SEPARATORS or data.startswith(b"'") or (separator == "|" and b" |" in data[: 1 << 16]):
         return None
     start = 0
     while data.startswith(b"# ", start):

@@ -293,10 +293,11 @@ def _json(data: bytes, label: str) -> Any:
 
 
 def _is_yaml(head: str) -> bool:
-    lines = [line for line in head.splitlines()[:30] if line.strip()][:-1]
+    whole = head.splitlines() if len(head) < 4096 else head.splitlines()[:-1]
+    lines = [line for line in whole[:30] if line.strip()]
     if len(lines) < 2 or lines[0].startswith("%"):
         return False
-    return all(map(_YAML_LINE_PATTERN.fullmatch, lines)) and any(line.rstrip().endswith(":") or "- " in line[:9]
+    return all(map(_YAML_LINE_PATTERN.fullmatch, lines)) and any(re.search(r"(:|: \[.*)\s*$", line) or "- " in line[:9]
                                                                  for line in lines)  # fmt: skip
 
 
@@ -354,7 +355,7 @@ def _zipped(data: bytes, label: str, digest: str, path: Path) -> _Parsed:
     """Read a spreadsheet, or the only file of an archive."""
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
-        members = [each for each in archive.infolist() if not each.is_dir()]
+        members = [e for e in archive.infolist() if not e.is_dir() and not e.filename.startswith("__MACOSX/")]
     except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
         raise DataError(f"{label}: a zip archive that cannot be read: {one_line(error, 80)}") from None
     names = [each.filename for each in members]

@@ -36,10 +36,12 @@ _CELL_PATTERN = re.compile(
     r"(?P<open>\()?\s*(?:[~≈∼]|ca?\.(?=\s*\d))?\s*(?P<sign>[-+−–])?\s*"
     rf"(?P<money>US\$|[$€£¥]|(?:{_CODES})(?=\s))?\s*"
     r"(?P<sign2>[-+−–])?(?P<number>\d{1,3}(?:[ \xa0\u202f\u2009]\d{3})+(?![\d])(?:[.,]\d+)?|\d[\d.,_'’]*|[.,]\d+)"
-    r"(?P<exponent>[eE][-+]?\d{1,6})?\s*(?P<tail>[^\d\s()\[\]*†‡.,;:+–<>=±-][^()\[\]*†‡<>=±]{0,30}?)?\s*"
+    r"(?:(?P<exponent>[eE][-+]?\d{1,6})|\s*[x×·]\s*10\^?(?P<power>[-+−]?\d{1,3}))?"
+    r"(?P<error>\s*(?:±|\+/-)\s*[\d.,]+)?\s*(?P<tail>[^\d\s()\[\]*†‡.,;:+–<>=±-][^()\[\]*†‡<>=±]{0,30}?)?\s*"
     r"(?P<close>\))?\s*(?:[*†‡]+|\[\w{1,4}\])?"
 )  # fmt: skip
-_THREES_PATTERN = re.compile(r"\d{1,3}(\D\d{3})+")
+#: Groups of three digits, and those of the Indian system: 12,34,567.
+_THREES_PATTERN = re.compile(r"\d{1,3}(\D\d{3})+|\d{1,2}(,\d{2})+,\d{3}")
 _DECIMAL_COMMA_PATTERN = re.compile(r"[-+]?(\d+,\d{1,2}|\d+,\d{4,}|0,\d+|[\d.]+\.\d{3},\d+)")
 _PLAIN_PATTERN = re.compile(r"\d+")
 
@@ -60,6 +62,7 @@ class _Parts(NamedTuple):
     exponent: str
     power: int
     unit: str
+    has_error: bool
 
 
 def could_be_number(text: str) -> bool:
@@ -95,7 +98,8 @@ def _take_apart(text: str) -> _Parts | None:
     unit = (
         f"{money}{tail}" if money and tail.startswith("/") else f"{money} {tail}" if money and tail else money or tail
     )
-    return _Parts("-" if negative else "", match["number"], match["exponent"] or "", power, unit)
+    exponent = match["exponent"] or (f"e{match['power'].replace('−', '-')}" if match["power"] else "")
+    return _Parts("-" if negative else "", match["number"], exponent, power, unit, bool(match["error"]))
 
 
 def parse_number_cells(
@@ -135,9 +139,13 @@ def parse_number_cells(
     parts = [_take_apart(text) for text in texts]
     assert all(part is not None for part in parts)
     cells = [part for part in parts if part is not None]
+    if any(part.power for part in cells):  # beside 12k, 3.4m is in millions and no length
+        cells = [part._replace(unit="", power=_MULTIPLIERS[part.unit.upper()]) if part.unit in ("m", "b") else part
+                 for part in cells]  # fmt: skip
     bodies, mark = _without_marks([part.number for part in cells], list(texts), where)
     comma, notes = _decimal_comma(bodies, decimal, hint, where, [part.unit for part in cells])
     notes = (*((f"{mark} between thousands",) if mark else ()), *notes)
+    notes += ("what stands behind ± left out",) if any(part.has_error for part in cells) else ()
     values = []
     for i, (part, body, text) in enumerate(zip(cells, bodies, texts, strict=True)):
         thousands, point = (".", ",") if comma else (",", ".")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from forecast.errors import DataError, EmptyDataError
@@ -77,10 +77,16 @@ def _record_lists(node: Any, path: str, depth: int, where: str) -> Iterator[tupl
         yield at, _joined((_rows_of(each, depth + 1, where) for each in node if isinstance(each, Mapping)), where)
     elif isinstance(node, Sequence) and len(node) > 1 and all(isinstance(row, list) for row in node):
         header, *rows = node
-        if all(isinstance(name, str) for name in header) and all(len(row) == len(header) for row in rows):
+        if _is_names(header) and all(len(row) == len(header) for row in rows):
             yield at, [dict(zip(header, row, strict=True)) for row in rows]
     elif isinstance(node, Mapping) and node:
-        if all(isinstance(value, Mapping) and value for value in node.values()):
+        rows = node.get("data")
+        if _is_names(node.get("columns")) and isinstance(rows, list) and all(isinstance(row, list) for row in rows):
+            yield from _record_lists([node["columns"], *rows], path, depth + 1, where)  # as pandas splits a frame
+        elif _are_indexed_columns(node):
+            yield path, [dict(zip(node, row, strict=True)) for row in zip(*(v.values() for v in node.values()),
+                                                                          strict=True)]  # fmt: skip
+        elif _are_alike(node.values()):
             named = ([{"name": str(key), **row} for row in _rows_of(value, depth + 1, where)]
                      for key, value in node.items())  # fmt: skip
             yield at, _joined(named, where)
@@ -95,6 +101,26 @@ def _record_lists(node: Any, path: str, depth: int, where: str) -> Iterator[tupl
 
 def _is_records(node: Any) -> bool:
     return isinstance(node, list) and bool(node) and all(isinstance(each, Mapping) or each is None for each in node)
+
+
+def _is_names(node: Any) -> bool:
+    return isinstance(node, list) and bool(node) and all(isinstance(name, str) for name in node)
+
+
+def _are_alike(values: Iterable[Any]) -> bool:
+    """Return True for mappings that have a key in common: records of one kind, and no parts of a document."""
+    found = list(values)
+    return all(isinstance(value, Mapping) and value for value in found) and bool(set.intersection(*map(set, found)))
+
+
+def _are_indexed_columns(node: Mapping[Any, Any]) -> bool:
+    """Return True for columns as pandas writes a frame: each a mapping of the number of a row to its cell."""
+    columns = list(node.values())
+    return all(
+        isinstance(column, Mapping) and list(column) == [str(i) for i in range(len(column))] and len(column) > 1
+        and not any(isinstance(cell, (Mapping, list)) for cell in column.values())
+        for column in columns
+    ) and len(set(map(len, columns))) == 1  # fmt: skip
 
 
 def _is_cells(node: Any) -> bool:
