@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.dates import today
 from forecast.base.lazy import xr
 from forecast.base.quantiles import QUANTILES
 from forecast.contract.plugin_calls import call_guarded
@@ -212,12 +213,14 @@ def of_column(
     shapes: Iterable[str] = (),
     frontier: bool = False,
     records: bool = False,
+    rule: str = "",
 ) -> tuple[dict[str, Model], dict[str, str]]:
     """Return the models of a column of a file or of other data, as `of_name` does; see `backtest`."""
     from forecast.models import trend
     from forecast.scenarios.question_text import find_date_column, split_file_column
     from forecast.tables import to_columns
     from forecast.tables.column_names import unquoted
+    from forecast.tables.same_place import double_quoted, note_dates_to_come, read_points
 
     if isinstance(data, str) and not y:
         data, y = split_file_column(data)
@@ -225,8 +228,17 @@ def of_column(
     if not y:
         raise UsageError(f"{rows.label}: expected a column of values, as y (--y) or FILE:COLUMN: {', '.join(rows)}")
     x, y = unquoted(x or find_date_column(rows, rows.label), rows), unquoted(y, rows)
-    rows = rows.complete([x, y])
-    series = {x: rows.years(x) if rows.from_file else rows.column(x), y: rows.numeric(y)}
+    if rows.from_file and not records:  # of one date the largest sets the record
+        points = read_points(rows, x, y, rule, rows.label, dated=True)
+        series = {x: points.place, y: points.value}
+    else:
+        rows = rows.complete([x, y])
+        series = {x: rows.years(x) if rows.from_file else rows.column(x), y: rows.numeric(y)}
+    if rows.from_file and (count := note_dates_to_come(rows, series[x])):
+        raise DataError(
+            f"{rows.label}: {count:,} of {rows.rows:,} rows have dates to come, against which nothing can be tested: say "
+            f'--where "{double_quoted(printable(x, 60))} <= {today()}"'
+        )
 
     def of_shape(shape: Any) -> Model:
         return trend(series, shape=shape, x=x, y=y, unit="", name=name or y, frontier=frontier, records=records)

@@ -20,6 +20,7 @@ from forecast.models import Model
 from forecast.models.law_fits import LawModel
 from forecast.models.nesting import walk_models
 from forecast.scenarios.graph import ScenarioGraph
+from forecast.scenarios.kinds.table_value import TableValue
 from forecast.tables import editions
 from forecast.tables.file_formats import read_file
 from forecast.tables.raw_table import RawTable
@@ -215,6 +216,7 @@ def check_read(graph: ScenarioGraph, fits: ModelFits, added: Mapping[Path, editi
     UsageError
     """
     for path_of, edition in added.items():
+        _check_chosen_by(graph, path_of, edition)
         reading = [
             made for name, made in tables_read(graph) if not is_file(name) and tables.descriptor_of(name) == path_of
         ]
@@ -228,6 +230,22 @@ def check_read(graph: ScenarioGraph, fits: ModelFits, added: Mapping[Path, editi
                     f"{printable(Path(path).name, 60)}: no model of the scenario reads a row of it; they read of "
                     f"{edition.package.name} {_row_filters(graph, edition.package)}, and of some series only records"
                 )
+
+
+def _check_chosen_by(graph: ScenarioGraph, path_of: Path, edition: editions.Edition) -> None:
+    """Refuse a file that lacks the columns by which figures are looked up in its table: none of its rows would count."""
+    cells = [node.quantity for node in graph.nodes.values() if isinstance(node.quantity, TableValue)]
+    cells += [cell.fallback for cell in cells if cell.fallback is not None]
+    cells = [each for each in cells if not is_file(each.table) and tables.descriptor_of(each.table) == path_of]
+    for path in dict.fromkeys(path for path, _ in edition.added.values()):
+        names = set(read_file(path))
+        lacking = [{*cell.where, cell.latest} - {*names, "", None} for cell in cells if cell.column in names]
+        if lacking and all(lacking):
+            columns = " and ".join(f"'{printable(name, 60)}'" for name in sorted(map(str, min(lacking, key=len))))
+            raise UsageError(
+                f"{printable(Path(path).name, 60)}: expected the columns {columns}, which tell the rows of "
+                f"{edition.package.name} that count"
+            )
 
 
 def _row_filters(graph: ScenarioGraph, package: Package) -> str:

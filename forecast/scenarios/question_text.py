@@ -45,6 +45,8 @@ DEFAULT_STEP = "1/4"
 MAX_QUESTION_CHARACTERS = 1000
 #: A date within this share of a step of one is at it.
 _ROUNDING = Fraction(1, 10**6)
+#: Columns that differ by no more than a day, and a zone, tell the same dates.
+MAX_SAME_DATE_YEARS = 2 / 365
 #: What shapes are called for people; others by their names, with blanks.
 _SHAPES = {
     "pool": "ensemble",
@@ -496,7 +498,7 @@ class _Names:
     def column(self, path: str, column: str, columns: Columns) -> str:
         """Return what stands in the formula for a column of a file."""
         from forecast.models.shapes.frontiers import record_sign
-        from forecast.tables.same_place import reduce_places
+        from forecast.tables.same_place import read_points
 
         folder = Path(path).parent
         if self.folder is not None and folder.resolve() != self.folder.resolve():
@@ -505,13 +507,10 @@ class _Names:
         columns.numeric(column)  # names the columns where this is none
         mine = quantity_name(column)
         x = self.series.get("x") or find_date_column(columns, Path(path).name)
-        rows = columns.complete([x, column])
-        times, label, reducing = rows.years(x), rows.label, str(self.series.get("reading", {}).get("reduce", ""))
-        if not rows.rows:
-            raise EmptyDataError(f"{label}: no row has both '{printable(x, 60)}' and '{printable(column, 60)}'")
-        places = reduce_places(times, rows.numeric(column), reducing, label, columns=rows, names=(x, column), by=False)
+        rule = str(self.series.get("reading", {}).get("reduce", ""))
+        points = read_points(columns, x, column, rule, columns.label, by=False, dated=True)
         percent = columns.kind(column) == "percent"
-        self.last_rows.append(float(times.max()))
+        self.last_rows.append(float(points.place.max()))
         self.quantities[mine] = {
             "data": Path(path).name,
             "x": x,
@@ -520,7 +519,7 @@ class _Names:
             "unit": "percent" if percent else columns.units.get(column, ""),
             **{key: self.series[key] for key in ("where", "reading") if self.series.get(key)},
             **self.bounds,
-            **self.shaped(is_record=record_sign(*places[:2]) != 0),
+            **self.shaped(is_record=record_sign(points.place, points.value) != 0),
         }
         self.labels[mine] = column
         self.moving = True
@@ -635,9 +634,26 @@ def find_date_column(columns: Columns, name: str) -> str:
     for tried in (dated, [each for each in columns if columns.meaning(each).kind == "date"]):
         if len(tried) == 1:
             return tried[0]
-    listed = ", ".join(dated or columns)
-    what = "more than one column of dates" if dated else "no column of dates"
-    raise UsageError(f"{printable(name, 60)} has {what}: {printable(listed, 120)}; name it with x (--x)")
+    if (finest := _finest_date_column(columns, dated)) is not None:
+        return finest
+    if dated:
+        listed = " or ".join(f"--x '{printable(each, 60)}'" if " " in each else f"--x {each}" for each in dated[:6])
+        raise UsageError(f"{printable(name, 60)} has more than one column of dates: say {printable(listed, 200)}")
+    listed = printable(", ".join(columns), 120)
+    raise UsageError(f"{printable(name, 60)} has no column of dates: {listed}; name it with x (--x)")
+
+
+def _finest_date_column(columns: Columns, names: Sequence[str]) -> str | None:
+    """Return the column of which the others are the years, or the same dates again; None if they tell others."""
+    import numpy as np
+
+    years = {name: columns.years(name) for name in names}
+    for name, finest in years.items():
+        others = np.stack([finest, *(each for other, each in years.items() if other != name)])
+        same = (abs(others - finest) < MAX_SAME_DATE_YEARS) | (others == np.floor(finest)) | np.isnan(others + finest)
+        if same.all() and len(names) > 1:
+            return name
+    return None
 
 
 def question_title(root: Node, text: str, labels: Mapping[str, str]) -> str:

@@ -212,6 +212,8 @@ def _parse(data: bytes, label: str, digest: str, path: Path) -> _Parsed:
     data, encoding = _to_utf8(data, label)
     notes = (f"read as {encoding}",) if encoding else ()
     start = data[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
+    if re.match(rb"<(!doctype|html|svg|\?xml)", start, re.IGNORECASE):
+        raise DataError(f"{label}: a web page or other markup; expected a table (save it as CSV, JSON or XLSX)")
     if start[:1] in (b"{", b"[") and (found := _json(data, label)) is not None:
         return _as_mapping(found), partial(_of_document, found, label, digest, notes)
     if _is_yaml(data[:4096].decode("utf-8", "ignore")):
@@ -244,7 +246,8 @@ def _to_utf8(data: bytes, label: str) -> tuple[bytes, str]:
     if not wide and b"\0" in data[:4096]:
         pairs = len(data[:4096]) // 2
         odd, even = data[1:4096:2].count(0), data[0:4096:2].count(0)
-        wide = "utf-16-le" if odd > 0.7 * pairs else "utf-16-be" if even > 0.7 * pairs else ""
+        if min(odd, even) < 0.1 * pairs:  # else zeros
+            wide = "utf-16-le" if odd > 0.7 * pairs else "utf-16-be" if even > 0.7 * pairs else ""
     if wide:
         try:
             return data.decode(wide).encode(), "UTF-16"

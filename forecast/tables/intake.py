@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import copy
+import functools
 import numbers
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from forecast.base import access
 from forecast.errors import DataError, UsageError, printable
 from forecast.tables.column_meaning import ReadOptions
 from forecast.tables.columns import Columns, columns_of_arrays, columns_of_table
+
+#: Files that are kept as they were read.
+MAX_FILES = 2
 
 
 def read(
@@ -126,13 +131,22 @@ def declared_units(data: Mapping[Any, Any]) -> dict[str, str]:
 def _from_path(data: str | os.PathLike[str], at: str, options: ReadOptions, reader: str) -> Columns:
     text = os.fspath(data)
     from forecast import tables
-    from forecast.tables import file_formats, frames
 
     if not tables.is_plain_file(text):
         return tables.as_columns(data, where=at.removesuffix(": "))
+    state = os.stat(text)
+    stamp = (state.st_dev, state.st_ino, state.st_mtime_ns, state.st_size)
+    found = _read_once(text, options, reader, stamp, access.current())
+    return found.with_notes(copy.deepcopy(found.notes))
+
+
+@functools.lru_cache(maxsize=MAX_FILES)
+def _read_once(text: str, options: ReadOptions, reader: str, *state: Any) -> Columns:
+    """Return the columns of a file, which every trend of a question reads again, as long as nothing changes it."""
+    from forecast.tables import file_formats, frames
+
     if frames.is_parquet(text) and not reader:
-        label = printable(Path(text).name)
-        found = columns_of_arrays(frames.parquet(text, at), label, at, options=options)
+        found = columns_of_arrays(frames.parquet(text, ""), printable(Path(text).name), "", options=options)
         found.from_file = True
         return found
     return columns_of_table(file_formats.read_file(text, reader=reader), options)

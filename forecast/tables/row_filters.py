@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from forecast.base.dates import parse_year
 from forecast.errors import UsageError, printable
 from forecast.formula.tree import COMPARISON_FUNCTIONS
 from forecast.tables.schema import cells
@@ -65,6 +66,8 @@ def wanted_value(values: AnyArray, kind: str, text: str | bool, where: str) -> A
         if kind == "boolean" or values.dtype.kind == "b":
             raise ValueError("expected true or false (or 1 or 0)")
         if values.dtype.kind in "iuf":
+            if "-" in text and cells.is_date(text):  # beside a column of years
+                return parse_year(text, where)
             try:
                 return cells.parse_cell_number(text)
             except ValueError as error:

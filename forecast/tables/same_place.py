@@ -5,18 +5,23 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from forecast.base.arrays import Array
-from forecast.errors import DataError, UnknownNameError, printable
+from forecast.base.dates import parse_year, today
+from forecast.errors import DataError, EmptyDataError, UnknownNameError, printable
 from forecast.tables.columns import Columns
 
 #: Columns with more values than this share of the rows are measurements and name no series.
-MAX_SERIES_SHARE = 0.5
+MAX_SERIES_SHARE = 1 / 3
+#: A label of more words is a remark.
+MAX_LABEL_WORDS = 6
 #: A longer cell is a remark or an address, and no line to copy.
 MAX_LABEL_CHARACTERS = 60
+#: Rows that a column tells apart at their places, if its values are series.
+MIN_TOLD_APART_SHARE = 0.9
 #: A trend needs as many rows.
 MIN_SERIES_ROWS = 3
 _RULES: dict[str, Callable[[Array], Any]] = {
@@ -29,8 +34,59 @@ _RULES: dict[str, Callable[[Array], Any]] = {
 REDUCTIONS = (*_RULES, "best")
 #: Names of columns whose whole numbers name series, and measure nothing.
 _SERIES_NAME_PATTERN = re.compile(
-    r"(^|[^a-z])(run|series|curve|experiment|model|config|group)([^a-z]|$)", re.IGNORECASE
+    r"(^|[^a-z])(run|series|curve|experiment|model|config|group|device|gpu|card|tech|technology|site)([^a-z]|$)",
+    re.IGNORECASE,
 )
+
+
+class Points(NamedTuple):
+    """A column of a file along another: places, values, whether the places are dates, and what was read."""
+
+    place: Array
+    value: Array
+    dated: bool
+    rows: Columns
+
+
+def read_points(
+    columns: Columns, x: str, y: str, rule: str, where: str, *, by: bool = True, dated: bool | None = None
+) -> Points:
+    """Return the rows that have both columns, one a place, as every verb that goes along a column reads them.
+
+    Parameters
+    ----------
+    columns : Columns
+    x, y : str
+    rule, where, by
+        As in `reduce_places`.
+    dated : bool, optional
+        Whether `x` is dates. Default: as the column is.
+
+    Raises
+    ------
+    UnknownNameError, TableError, DataError
+    EmptyDataError
+        If no row has both.
+    """
+    columns.column(x)
+    columns.numeric(y)
+    dated = columns.kind(x) == "time" if dated is None else dated
+    rows = columns.complete([x, y])
+    if not rows.rows:
+        raise EmptyDataError(f"{where}: no row has both '{printable(x, 60)}' and '{printable(y, 60)}'")
+    place = rows.years(x) if dated else rows.numeric(x)
+    place, value, reduced = reduce_places(place, rows.numeric(y), rule, where, columns=rows, names=(x, y), by=by)
+    rows.notes.series += [reduced] if reduced else []
+    if dated:
+        note_dates_to_come(rows, place)
+    return Points(place, value, dated, rows)
+
+
+def note_dates_to_come(rows: Columns, years: Array) -> int:
+    """Return how many dates have not come: what stands there is no observation. They are counted in the notes."""
+    count = int((years > parse_year(today(), "today")).sum())
+    rows.notes.series += [f"{count:,} with dates to come"] if count else []
+    return count
 
 
 def reduce_places(
@@ -71,12 +127,10 @@ def reduce_places(
     shown, many = printable(names[0], 40), int((counts > 1).sum())
     if rule == "mean" and (value > 0).all():
         reduced = np.exp(np.bincount(index, np.log(value)) / np.bincount(index))
+    elif not rule and (says := _find_series(columns, place, value, counts, distinct, names)):
+        raise DataError(f"{where}: {says}; {_advice(columns, place, names, by)}")
     elif distinct.size == place.size:
         reduced = value[order]
-    elif not rule:
-        raise DataError(
-            f"{where}: {_several(place, value, counts, distinct, names)}; {_advice(columns, place, names, by)}"
-        )
     else:
         chosen = _RULES.get(rule) or (np.min if _falls(place, value) else np.max)
         reduced = np.array([chosen(part) for part in np.split(value[order], np.cumsum(counts)[:-1])])
@@ -122,7 +176,7 @@ def check_one_curve(columns: Columns, places: Array, used: Collection[str], wher
         if index.max() + 1 == index.size:
             return
     for name, labels in _series_columns(columns, used):
-        if columns.meaning(name).kind != "text" and not _SERIES_NAME_PATTERN.search(name):
+        if not _may_name_series(columns, name):
             continue
         rows_of: dict[str, set[int]] = {}
         for place, label in zip(index.tolist(), labels, strict=True):
@@ -136,7 +190,7 @@ def check_one_curve(columns: Columns, places: Array, used: Collection[str], wher
             each = f"--by {_quoted(shown)}, --groups {_quoted(shown)} for one fit to all, or " if by else ""
             raise DataError(
                 f"{where}: {len(rows_of):,} curves, by '{shown}', over the same places: say {each}"
-                f'--where "{_double_quoted(shown)} is {first}"'
+                f'--where "{double_quoted(shown)} is {first}"'
             )
 
 
@@ -146,38 +200,47 @@ def _falls(place: Array, value: Array) -> bool:
     return bool(correlation[0, 1] < 0)
 
 
-def _several(place: Array, value: Array, counts: Any, distinct: Array, names: tuple[str, str]) -> str:
-    """Return how many rows are at how many places, and the values at the first of them."""
-    first = distinct[np.argmax(counts > 1)]
-    some = value[place == first]
-    rows = f"{counts.max()}" if counts.min() == counts.max() else f"up to {counts.max()}"
-    where = "each place" if counts.min() > 1 else f"{int((counts > 1).sum()):,} of {distinct.size:,} places"
-    x, y = (printable(name, 40) for name in names)
-    return f"{rows} rows at {where} of '{x}' (at {first:.10g}: {y} {some.min():.6g} to {some.max():.6g})"
+def _find_series(
+    columns: Columns | None, place: Array, value: Array, counts: Any, distinct: Array, names: tuple[str, str]
+) -> str:
+    """Return how many rows are at how many places, or series beside each other; empty for one row at each place."""
+    if distinct.size < place.size:
+        first = distinct[np.argmax(counts > 1)]
+        some = value[place == first]
+        rows = f"{counts.max():,}" if counts.min() == counts.max() else f"up to {counts.max():,}"
+        where = "each place" if counts.min() > 1 else f"{int((counts > 1).sum()):,} of {distinct.size:,} places"
+        x, y = (printable(name, 40) for name in names)
+        return f"{rows} rows at {where} of '{x}' (at {first:.10g}: {y} {some.min():.6g} to {some.max():.6g})"
+    for name, labels in () if columns is None else _series_columns(columns, names):
+        parts = [place[np.array(labels) == label] for label in set(labels)] if _SERIES_NAME_PATTERN.search(name) else ()
+        starts, ends = sorted(part.min() for part in parts), sorted(part.max() for part in parts)
+        if parts and min(map(len, parts)) >= MIN_SERIES_ROWS and starts[-1] < ends[0]:  # all run at one time
+            return f"{len(parts):,} series, by '{printable(name, 60)}', over the same places"
+    return ""
 
 
 def _advice(columns: Columns | None, place: Array, names: tuple[str, str], by: bool) -> str:
-    reduced = "or --reduce mean, median, min, max, last or best"
-    if columns is not None:
-        for name, labels in _series_columns(columns, names):
-            pairs = {(at, label) for at, label in zip(place.tolist(), labels, strict=True)}
-            (most, rows), kinds = _most_frequent(labels), len(set(labels))
-            # a column of which no value stands in several rows names rows, not series
-            if len(pairs) == len(labels) and rows >= MIN_SERIES_ROWS:
-                shown, first = printable(name, 60), printable(most, 60)
-                each = f"--by {_quoted(shown)}, " if by else ""
-                return (
-                    f"they differ in '{shown}' ({kinds:,} values): say --where \"{_double_quoted(shown)} is {first}\", "
-                    f"{each}{reduced}"
-                )
-        differing = [name for name, labels in _series_columns(columns, names) if len(set(labels)) > 1][:4]
-        if differing:
-            each = f", --by {_quoted(printable(differing[0], 60))}" if by else ""
-            listed = ", ".join(printable(name, 40) for name in differing)
-            first = printable(_most_frequent(dict(_series_columns(columns, names))[differing[0]])[0], 60)
-            shown = _double_quoted(printable(differing[0], 60))
-            return f'they differ in {listed}: keep one with --where "{shown} is {first}"{each}, {reduced}'
-    return f"nothing else tells them apart: say {reduced.removeprefix('or ')}"
+    """Return what tells the rows apart, and lines to copy, each of which leaves one row at a place."""
+    rules = "--reduce max, min, mean, median, last or best"
+    candidates = [] if columns is None else list(_series_columns(columns, names))
+    found = []
+    for name, labels in candidates:
+        if columns is None or not _may_name_series(columns, name):
+            continue
+        pairs = len({(at, label) for at, label in zip(place.tolist(), labels, strict=True)})
+        most, rows = _most_frequent(labels)
+        one = [at for at, label in zip(place.tolist(), labels, strict=True) if label == most]
+        # a column of which no value stands in several rows names rows, not series
+        if rows >= MIN_SERIES_ROWS and len(set(one)) == rows and pairs >= MIN_TOLD_APART_SHARE * len(labels):
+            found.append((len(labels) - pairs, len(set(labels)), name, most))
+    if found:
+        _, kinds, name, most = min(found, key=lambda each: each[:2])
+        shown = printable(name, 60)
+        each = f"--by {_quoted(shown)}, " if by else ""
+        kept = f'--where "{double_quoted(shown)} is {printable(most, 60)}"'
+        return f"they differ in '{shown}' ({kinds:,} values): say {kept}, {each}or {rules}"
+    differing = ", ".join(printable(name, 40) for name, _ in candidates[:4])
+    return f"{f'they differ in {differing}' if differing else 'nothing else tells them apart'}: say {rules}"
 
 
 def _most_frequent(labels: Sequence[str]) -> tuple[str, int]:
@@ -193,17 +256,26 @@ def _series_columns(columns: Columns, names: Collection[str]) -> Iterator[tuple[
         values = meaning.values if meaning.labels is None else meaning.labels
         labels = [f"{v:.15g}" if isinstance(v, float) else str(v) for v in values.tolist()]
         kinds = len({label for label in labels if label.strip()})
-        if kinds and len(_most_frequent(labels)[0]) > MAX_LABEL_CHARACTERS:
+        if kinds and _is_remark(_most_frequent(labels)[0]):
             continue
-        if kinds > 1 and (meaning.kind == "text" or kinds <= max(2, MAX_SERIES_SHARE * len(labels))):
+        if 1 < kinds <= max(2, MAX_SERIES_SHARE * len(labels)):
             candidates.append((meaning.kind != "text", kinds, name, labels))
     for _, _, name, labels in sorted(candidates, key=lambda each: each[:2]):
         yield name, labels
+
+
+def _may_name_series(columns: Columns, name: str) -> bool:
+    return columns.meaning(name).kind == "text" or _SERIES_NAME_PATTERN.search(name) is not None
+
+
+def _is_remark(label: str) -> bool:
+    return len(label) > MAX_LABEL_CHARACTERS or label.count(" ") >= MAX_LABEL_WORDS or "://" in label
 
 
 def _quoted(name: str) -> str:
     return f'"{name}"' if " " in name else name
 
 
-def _double_quoted(name: str) -> str:
+def double_quoted(name: str) -> str:
+    """Return the name of a column as a condition in double quotes has it."""
     return f"'{name}'" if not name.replace("_", "").isalnum() else name

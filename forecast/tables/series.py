@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
@@ -24,7 +25,7 @@ from forecast.errors import (
     printable,
 )
 from forecast.tables.editions import LABEL_COLUMNS
-from forecast.tables.same_place import reduce_places
+from forecast.tables.same_place import note_dates_to_come, reduce_places
 from forecast.tables.schema import separate
 from forecast.units.qualifiers import ATTRIBUTES, infer
 
@@ -138,6 +139,9 @@ def complete(columns: Columns, used: Iterable[str], name: str) -> Columns:
     rows = columns.complete(names)
     if not rows.rows:
         raise EmptyDataError(f"{name}: no row has a value in all of {', '.join(names)}")
+    for each in names:  # the notes say how it was read
+        with contextlib.suppress(DataError):  # whoever computes with it says what is wrong
+            rows.column(each)
     return rows
 
 
@@ -230,6 +234,7 @@ def read_columns(
     read = ""
     if columns.from_file:
         rows = columns.take(known, f"without {printable(y, 40)} or {printable(x, 40)}")
+        note_dates_to_come(rows, time[known])
         if not (records or yearly):
             place, reduced, note = reduce_places(
                 time[known], value[known], rule, f"{name}: {rows.label}", columns=rows, names=(x, y), by=False

@@ -37,8 +37,7 @@ def check_xlsx_sheet(archive: zipfile.ZipFile, member: zipfile.ZipInfo, limit: i
         elif name == "c":
             column += 1
             if match := _PLACE_PATTERN.fullmatch(place):
-                row = int(match[2])
-                column = functools.reduce(lambda total, letter: 26 * total + ord(letter) - 64, match[1].upper(), 0)
+                row, column = int(match[2]), _column_number(match[1])
             if row > far_row or column > far_column:
                 far_row, far_column = max(far_row, row), max(far_column, column)
                 _check_corner(far_row, far_column, limit, label)
@@ -49,6 +48,11 @@ def check_xlsx_sheet(archive: zipfile.ZipFile, member: zipfile.ZipInfo, limit: i
     with archive.open(member) as stream:
         _parse_xml(stream, start, label)
     return far_row * far_column
+
+
+@functools.lru_cache(maxsize=1024)
+def _column_number(letters: str) -> int:
+    return functools.reduce(lambda total, letter: 26 * total + ord(letter) - 64, letters.upper(), 0)
 
 
 def check_ods(content: bytes, limit: int, label: str) -> int:

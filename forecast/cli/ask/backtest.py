@@ -22,7 +22,7 @@ from forecast.cli.output_files import (
     reject_options,
     stated_options,
 )
-from forecast.cli.reading_options import access_options, reading_options
+from forecast.cli.reading_options import access_options, reading_options, reduce_option
 from forecast.errors import ForecastError, UsageError, printable
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ Tests = list[tuple[str, "Callable[..., xr.Dataset]", dict[str, str]]]
 @click.option("--frontier", is_flag=True, help="File: the values are a running maximum.")
 @click.option("--frontier-rows", "records", is_flag=True, help="File: count only the rows that set a record.")
 @click.option("--where", multiple=True, metavar="CONDITION", help='Rows of a file: "year > 1990", "kind is dense".')
+@reduce_option
 @reading_options
 @click.option("--shape", "shapes", multiple=True, metavar="SHAPE", help="Only this shape, beside what it must beat.")
 @click.option("--score", "scores", multiple=True, metavar="NAME", help="Add a score: crps, or one of a plugin.")
@@ -133,7 +134,7 @@ def backtest(
 
     data, along, years = options["data"], options["along"], options["years"]
     check_outputs(plots, {"X": subject, "--data": data}, out=out)
-    of_file = stated_options(ctx, "x", "y", "by", "frontier", "records", "where")
+    of_file = stated_options(ctx, "x", "y", "by", "frontier", "records", "where", "rule")
     of_laws = stated_options(ctx, "data", "along", "leave_out", "laws", "let", "variables", "objective")
     if (parts := split_file_column(subject))[1]:
         subject, options["y"] = parts
@@ -155,7 +156,7 @@ def backtest(
     notes: list[str] = []
     read = ""
     if data is not None or (is_file and (along is not None or options["laws"])):
-        of_series = stated_options(ctx, "x", "frontier", "records", "shapes", "years", "crossings")
+        of_series = stated_options(ctx, "x", "frontier", "records", "shapes", "years", "crossings", "rule")
         reject_options(of_series, "only of a series: laws go --along a column")
         if data is not None and is_file:
             raise UsageError(f"X: expected a law to fit to --data, got the file '{printable(subject, 60)}'")
@@ -238,13 +239,17 @@ def _of_file(
     """Return the series of a file, and its hash."""
     from forecast.cli.fit.fit_arguments import data_of, write_outputs
     from forecast.evaluation import rolling_origin
+    from forecast.scenarios.question_text import find_date_column
     from forecast.tables.column_names import unquoted
+    from forecast.tables.series import complete
 
     columns, source = data_of(path, "backtest", reading)
     rows, _ = write_outputs(columns, options["where"])
-    rows = rows.complete([unquoted(options[key], rows) for key in ("x", "y") if options[key]])
+    x = options["x"] or find_date_column(rows, rows.label)
+    rows = complete(rows, [unquoted(name, rows) for name in (x, options["y"]) if name], "backtest")
     parts = _rows_by_group(rows, options["by"], Path(path).stem)
-    kept = {key: options[key] for key in ("x", "y", "shapes", "frontier", "records")}
+    kept = {"x": x, **{key: options[key] for key in ("y", "shapes", "frontier", "records")}}
+    kept["rule"] = options["rule"] or ""
     tests = [_with_shapes(name, *rolling_origin.of_column(part, name=name, **kept), years) for name, part in parts]
     return tests, source, rows.notes.line()
 
@@ -278,6 +283,7 @@ def _of_laws(
     """Return the curves of a file or a table, its hash, and a note about its rows."""
     from forecast.cli.fit import fit_arguments
     from forecast.evaluation.law_rolling import backtest_laws
+    from forecast.tables.series import complete
 
     columns, source = fit_arguments.data_of(path, "backtest", reading)
     rows, note = fit_arguments.write_outputs(columns, options["where"])
@@ -286,6 +292,7 @@ def _of_laws(
     single = [name for name in {name for law in rivals for name in law.variables} if name not in rows]
     if along is not None and not lets and len(single) == 1:
         lets = {single[0]: along}  # laws of one variable, which is what they go along
+    rows = complete(rows, [*lets.values(), *filter(None, (along, options["y"]))], "backtest")
     result: Tests = [
         (name, partial(backtest_laws, rivals, part, let=lets, along=along, **how), {})
         for name, part in _rows_by_group(rows, options["by"], Path(path).stem)

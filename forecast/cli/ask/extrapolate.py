@@ -109,24 +109,15 @@ def extrapolate_columns(
     from dataclasses import replace
 
     from forecast.evaluation.extrapolate import extrapolate as extrapolate_points
-    from forecast.tables.same_place import reduce_places
+    from forecast.tables.same_place import read_points
 
     x, y = names
-    rows.column(x)
-    dated = rows.kind(x) == "time"
-    values = rows.numeric(y)
-    places = rows.years(x) if dated else rows.numeric(x)
-    known = rows.complete([x, y]).notes
-    keep = ~(np.isnan(places) | np.isnan(values))
-    places, values, reduced = reduce_places(
-        places[keep], values[keep], rule or "", f"extrapolate: {rows.label}", columns=rows.take(keep), names=names
-    )
-    known.series += [reduced] if reduced else []
+    place, value, dated, read = read_points(rows, x, y, rule or "", f"extrapolate: {rows.label}")
     answer = extrapolate_points(
-        from_decimal_year(places) if dated else places, values, _parse_places(to, dated=dated), level, reach=threshold,
+        from_decimal_year(place) if dated else place, value, _parse_places(to, dated=dated), level, reach=threshold,
         names=names, unit="percent" if rows.kind(y) == "percent" else rows.units.get(y, ""), seed=seed, **bounds,
     )  # fmt: skip
-    return replace(answer, read=" ".join(filter(None, (known.line(), answer.read))))
+    return replace(answer, read=" ".join(filter(None, (read.notes.line(), answer.read))))
 
 
 def _extrapolate_each(

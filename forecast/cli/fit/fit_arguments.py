@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from forecast.tables.columns import Columns
 
 _CONDITION_PATTERN = re.compile(r"(?P<column>\s*\S.*?)(?P<operator> is |<=|>=|==|<|>)(?P<value>.*\S\s*)", re.DOTALL)
+#: A date beside a column, and no difference of numbers.
+_DATE_PATTERN = re.compile(r"\s*\d{4}-\d{2}(-\d{2})?\s*")
 #: How what ``--set`` takes is written.
 SETTING_FORM = "KEY=VALUE"
 _NAME_PATTERN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)?")
@@ -201,9 +203,13 @@ def write_outputs(columns: Columns, conditions: Sequence[str]) -> tuple[Columns,
     A condition is a comparison of the safe grammar over columns (``params_b > 0.1``), or ``COLUMN is VALUE`` for text.
     A row with a missing cell in it does not meet it.
     """
+    from forecast.tables.column_names import unquoted
+
     rows = columns
     for text in conditions:
-        if " is " in text:
+        match = _CONDITION_PATTERN.fullmatch(text)
+        named = match is not None and unquoted(match["column"].strip(), rows) in rows
+        if match is not None and (match["operator"] == " is " or (named and _DATE_PATTERN.fullmatch(match["value"]))):
             ((name, value),) = parse_conditions([text]).items()
             rows = rows.where(name, value, f"--where '{printable(text, 60)}'")
         else:

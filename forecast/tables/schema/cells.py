@@ -129,6 +129,17 @@ def date(cell: str) -> datetime.date:
         raise ValueError(f"no such date: {error}") from error
 
 
+def is_date(cell: str) -> bool:
+    """Return True if `date` reads a cell.
+
+    Examples
+    --------
+    >>> is_date("2024-06"), is_date("-5")
+    (True, False)
+    """
+    return _DATE_PATTERN.fullmatch(cell) is not None
+
+
 def boolean(cell: str) -> bool:
     """Read ``true`` or ``false``; ValueError for anything else.
 
