@@ -28,6 +28,8 @@ _CLOCK = r"(?:[T ,]\s*(?P<clock>\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?)\s*(?P<half
 _ZONE = r"\s*(?P<zone>Z|UTC|GMT|[+-]\d{2}:?\d{2})?"
 #: Forms of one number may stand in one column; a bare year stands with any.
 _ISO, _SLASHED, _MONTHS, _PARTS, _FISCAL, _NAMED, _YEARS = 0, 1, 2, 3, 4, 5, -1
+#: Of footnotes.
+_MARKS = "*†‡ "
 _WEEKDAY, _DAY = r"(?:[a-z]{3,9},?\s+)", r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _FORMS = tuple(
     (group, re.compile(form, re.IGNORECASE))
@@ -67,7 +69,7 @@ def could_be_date(text: str) -> bool:
     >>> [could_be_date(text) for text in ("2024-06", "12/11/2024", "Q3 2024", "5 Jan 2024", "2024", "A100")]
     [True, True, True, True, False, False]
     """
-    return 2 < len(text) < 40 and any(form.fullmatch(text) for _, form in _FORMS[:-1])
+    return 2 < len(text) < 40 and any(form.fullmatch(text.rstrip(_MARKS)) for _, form in _FORMS[:-1])
 
 
 def parse_dates(texts: Sequence[str], order: str, where: str, at: Any) -> tuple[AnyArray, tuple[str, ...]]:
@@ -99,7 +101,7 @@ def parse_dates(texts: Sequence[str], order: str, where: str, at: Any) -> tuple[
     matches = []
     forms = _SEASON_FORMS if _are_seasons(list(codes)) else _FORMS
     for text in codes:
-        group, match = next(((group, m) for group, form in forms if (m := form.fullmatch(text))), (0, None))
+        group, match = next(((group, m) for group, form in forms if (m := form.fullmatch(text.rstrip(_MARKS)))), (0, None))
         if match is None:
             row = first.get(text, texts.index(text))
             raise DataError(f"{at(row)}: '{printable(text, 60)}': expected a date, as the other cells are")
@@ -255,11 +257,11 @@ def dates_of_numbers(values: Array, where: str) -> tuple[AnyArray, str]:
     low, high, whole = known.min(), known.max(), bool((known == np.floor(known)).all())
     if low >= FIRST_YEAR and high <= LAST_YEAR + 1:
         return values, "years" if whole else "decimal years"
-    texts = [f"{value:.0f}" for value in known] if whole and high < 1e8 else []
+    texts = [f"{value:.0f}" for value in known] if whole and high < 3e13 else []
     form = ""
-    for form, digits in (("YYYYMM", 6), ("YYYYMMDD", 8)):
-        if texts and all(len(text) == digits for text in texts):
-            days = [f"{text[:4]}-{text[4:6]}" + (f"-{text[6:]}" if digits == 8 else "") for text in texts]
+    for form in ("YYYYMM", "YYYYMMDD", "YYYYMMDDhhmmss"):
+        if texts and all(len(text) == len(form) for text in texts):
+            days = ["-".join(filter(None, (text[:4], text[4:6], text[6:8]))) for text in texts]
             try:
                 return _filled(values, np.array(days, dtype="datetime64[s]")), form
             except ValueError:

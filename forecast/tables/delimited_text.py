@@ -266,7 +266,9 @@ def _is_title(rows: Sequence[Row]) -> bool:
 
 def _is_rule(cells: Sequence[str]) -> bool:
     """Return True for a line of dashes between columns."""
-    return len(cells) > 1 and "".join(cells).strip() != "" and all(map(_RULE_PATTERN.fullmatch, cells))
+    if len(cells) == 1:  # what databases draw
+        return re.fullmatch(r"\+(?:[-=]+\+)+", cells[0].strip()) is not None
+    return "".join(cells).strip() != "" and all(map(_RULE_PATTERN.fullmatch, cells))
 
 
 def _without_remarks(rows: Sequence[Row]) -> tuple[list[Row], int]:
@@ -299,7 +301,7 @@ def _without_footer(body: list[Row], width: int, blank: set[int]) -> tuple[list[
         short = width > 1 and (len(cells) != width and sum(bool(cell.strip()) for cell in cells) < width)
         if (
             _TOTAL_PATTERN.fullmatch(cells[0].strip())
-            or (_NOTE_PATTERN.fullmatch(cells[0].strip()) and not any(cell.strip() for cell in cells[1:]))
+            or (_NOTE_PATTERN.fullmatch(cells[0].strip()) and (":" in cells[0] or not "".join(cells[1:]).strip()))
             or (strange and short)
             or (apart and (strange or short))
             or (short and len(cells) < width and width > 2 and _width(cells) == 1)

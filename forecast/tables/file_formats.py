@@ -284,7 +284,7 @@ def _json(data: bytes, label: str) -> Any:
     records = []
     for number, line in enumerate(lines, start=1):
         try:
-            records.append(json.loads(line))
+            records.append(json.loads(line.rstrip(", \t")))
         except (ValueError, RecursionError):
             if not records and not label.lower().removesuffix(".gz").endswith((".json", ".jsonl", ".ndjson")):
                 return None

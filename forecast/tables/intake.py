@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
 import numbers
@@ -134,8 +135,10 @@ def _from_path(data: str | os.PathLike[str], at: str, options: ReadOptions, read
 
     if not tables.is_plain_file(text):
         return tables.as_columns(data, where=at.removesuffix(": "))
-    state = os.stat(text)
-    stamp = (state.st_dev, state.st_ino, state.st_mtime_ns, state.st_size)
+    stamp: tuple[int, ...] = ()
+    with contextlib.suppress(OSError, ValueError):  # whoever reads it says what is wrong
+        state = os.stat(text)
+        stamp = (state.st_dev, state.st_ino, state.st_mtime_ns, state.st_size)
     found = _read_once(text, options, reader, stamp, access.current())
     return found.with_notes(copy.deepcopy(found.notes))
 

@@ -33,16 +33,17 @@ _MULTIPLIERS = {
     "trillion": 12, "tn": 12,
 }  # fmt: skip
 _CELL_PATTERN = re.compile(
-    r"(?P<open>\()?\s*(?:[~≈∼]|ca?\.(?=\s*\d))?\s*(?P<sign>[-+−–])?\s*"
-    rf"(?P<money>US\$|[$€£¥]|(?:{_CODES})(?=\s))?\s*"
+    r"(?P<open>\()?\s*(?:[~≈∼]|ca?\.(?=\s*\d)|about|approx\.?)?\s*(?P<sign>[-+−–])?\s*"
+    rf"(?P<money>US\$|[$€£¥]|(?:{_CODES})(?=[\s\d]))?\s*"
     r"(?P<sign2>[-+−–])?(?P<number>\d{1,3}(?:[ \xa0\u202f\u2009]\d{3})+(?![\d])(?:[.,]\d+)?|\d[\d.,_'’]*|[.,]\d+)"
-    r"(?:(?P<exponent>[eE][-+]?\d{1,6})|\s*[x×·]\s*10\^?(?P<power>[-+−]?\d{1,3}))?"
+    r"(?:(?P<exponent>[eE][-+]?\d{1,6})|\s*[x×·]\s*10\^?(?P<power>[-+−]?\d{1,3}|⁻?[⁰¹²³⁴-⁹]{1,3}))?"
     r"(?P<error>\s*(?:±|\+/-)\s*[\d.,]+)?\s*(?P<tail>[^\d\s()\[\]*†‡.,;:+–<>=±-][^()\[\]*†‡<>=±]{0,30}?)?\s*"
     r"(?P<close>\))?\s*(?:[*†‡]+|\[\w{1,4}\])?"
 )  # fmt: skip
 #: Groups of three digits, and those of the Indian system: 12,34,567.
 _THREES_PATTERN = re.compile(r"\d{1,3}(\D\d{3})+|\d{1,2}(,\d{2})+,\d{3}")
 _DECIMAL_COMMA_PATTERN = re.compile(r"[-+]?(\d+,\d{1,2}|\d+,\d{4,}|0,\d+|[\d.]+\.\d{3},\d+)")
+_PLAIN_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻−", "0123456789--")
 _PLAIN_PATTERN = re.compile(r"\d+")
 
 
@@ -98,7 +99,7 @@ def _take_apart(text: str) -> _Parts | None:
     unit = (
         f"{money}{tail}" if money and tail.startswith("/") else f"{money} {tail}" if money and tail else money or tail
     )
-    exponent = match["exponent"] or (f"e{match['power'].replace('−', '-')}" if match["power"] else "")
+    exponent = match["exponent"] or (f"e{match['power'].translate(_PLAIN_DIGITS)}" if match["power"] else "")
     return _Parts("-" if negative else "", match["number"], exponent, power, unit, bool(match["error"]))
 
 

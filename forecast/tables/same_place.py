@@ -221,7 +221,7 @@ def _find_series(
 
 def _advice(columns: Columns | None, place: Array, names: tuple[str, str], by: bool) -> str:
     """Return what tells the rows apart, and lines to copy, each of which leaves one row at a place."""
-    rules = "--reduce max, min, mean, median, last or best"
+    rules = "--reduce mean, median, min, max, last or best"
     candidates = [] if columns is None else list(_series_columns(columns, names))
     found = []
     for name, labels in candidates:

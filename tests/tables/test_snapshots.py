@@ -177,8 +177,8 @@ def test_a_file_given_by_hand(runs, upstream, tmp_path):
 @pytest.mark.parametrize(
     ("page", "says"),
     [
-        (b"<html>log in to the network</html>", r"runs\.csv: a header without a row"),
-        (b"<html>\n<p>log in to the network\n", "run: the column is missing"),
+        (b"<html>log in to the network</html>", r"runs\.csv: a web page"),
+        (b"log in to the network\nor not\n", "run: the column is missing"),
         (b"run,los\na,1\n", r"los: the schema has no such field; did you mean 'loss'\?"),
         (b"run,loss\na,much\n", r"runs\.csv:2:loss: 'much': expected a number"),
     ],
