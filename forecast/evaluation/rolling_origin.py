@@ -236,7 +236,7 @@ def of_column(
         series = {x: rows.years(x) if rows.from_file else rows.column(x), y: rows.numeric(y)}
     if rows.from_file and (count := note_dates_to_come(rows, series[x])):
         raise DataError(
-            f"{rows.label}: {count:,} of {rows.rows:,} rows have dates to come, against which nothing can be tested: say "
+            f"{rows.label}: {count:,} of {rows.rows:,} rows have dates to come, which test nothing: say "
             f'--where "{double_quoted(printable(x, 60))} <= {today()}"'
         )
 

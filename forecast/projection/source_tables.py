@@ -233,7 +233,7 @@ def check_read(graph: ScenarioGraph, fits: ModelFits, added: Mapping[Path, editi
 
 
 def _check_chosen_by(graph: ScenarioGraph, path_of: Path, edition: editions.Edition) -> None:
-    """Refuse a file that lacks the columns by which figures are looked up in its table: none of its rows would count."""
+    """Refuse a file without the columns by which figures are looked up in its table: no row of it would count."""
     cells = [node.quantity for node in graph.nodes.values() if isinstance(node.quantity, TableValue)]
     cells += [cell.fallback for cell in cells if cell.fallback is not None]
     cells = [each for each in cells if not is_file(each.table) and tables.descriptor_of(each.table) == path_of]

@@ -26,7 +26,7 @@ from forecast.base import access
 from forecast.base.dates import parse_year
 from forecast.contract.registry import Record, get_registry
 from forecast.contract.specs import QuantitySpec, RivalForecast, TrendSpec
-from forecast.errors import EmptyDataError, UnknownNameError, UsageError, nearest, printable
+from forecast.errors import UnknownNameError, UsageError, nearest, printable
 from forecast.formula import SCENARIO_FUNCTIONS, TIME_NAMES, Comparison, Name, Node, parse_expression
 from forecast.formula.reader import RESERVED_NAMES
 

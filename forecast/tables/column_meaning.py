@@ -175,7 +175,8 @@ def _kind(known: Sequence[str]) -> str:
 def _check_numbers(known: Sequence[str], places: Collection[str]) -> None:
     wrong = [cell for cell in known if not could_be_number(cell)]
     if wrong:
-        raise TableError([f"{place}: '{printable(cell, 60)}': expected a number or a missing cell (--missing '{printable(cell, 30)}')"
+        expected = "expected a number or a missing cell"
+        raise TableError([f"{place}: '{printable(cell, 60)}': {expected} (--missing '{printable(cell, 30)}')"
                           for place, cell in zip(places, wrong, strict=True)])  # fmt: skip
 
 

@@ -17,7 +17,15 @@ import numpy as np
 from forecast.base.arrays import AnyArray, Array, BoolArray
 from forecast.base.dates import decimal_year
 from forecast.base.lazy import is_masked_array
-from forecast.errors import AmbiguousNameError, DataError, EmptyDataError, ForecastError, TableError, UnknownNameError, printable
+from forecast.errors import (
+    AmbiguousNameError,
+    DataError,
+    EmptyDataError,
+    ForecastError,
+    TableError,
+    UnknownNameError,
+    printable,
+)
 from forecast.tables.column_meaning import (
     ColumnMeaning,
     ReadOptions,
@@ -379,7 +387,8 @@ class Columns(Mapping[str, "AnyArray"]):
             check_named_once(name, self, self.label)
             within = [f"'{printable(each, 80)}'" for each in self if f".{name}." in f".{each}."]
             if within:
-                raise AmbiguousNameError(f"{self.label}: column '{printable(name, 60)}' holds {', '.join(within)}: say one")
+                listed = ", ".join(within)
+                raise AmbiguousNameError(f"{self.label}: column '{printable(name, 60)}' holds {listed}: say one")
             raise UnknownNameError("column", name, self, where=self.label)
 
     def numeric(self, name: str) -> Array:

@@ -101,7 +101,8 @@ def parse_dates(texts: Sequence[str], order: str, where: str, at: Any) -> tuple[
     matches = []
     forms = _SEASON_FORMS if _are_seasons(list(codes)) else _FORMS
     for text in codes:
-        group, match = next(((group, m) for group, form in forms if (m := form.fullmatch(text.rstrip(_MARKS)))), (0, None))
+        bare = text.rstrip(_MARKS)
+        group, match = next(((group, m) for group, form in forms if (m := form.fullmatch(bare))), (0, None))
         if match is None:
             row = first.get(text, texts.index(text))
             raise DataError(f"{at(row)}: '{printable(text, 60)}': expected a date, as the other cells are")

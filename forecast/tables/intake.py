@@ -137,7 +137,7 @@ def _from_path(data: str | os.PathLike[str], at: str, options: ReadOptions, read
         return tables.as_columns(data, where=at.removesuffix(": "))
     stamp: tuple[int, ...] = ()
     with contextlib.suppress(OSError, ValueError):  # whoever reads it says what is wrong
-        state = os.stat(text)
+        state = Path(text).stat()
         stamp = (state.st_dev, state.st_ino, state.st_mtime_ns, state.st_size)
     found = _read_once(text, options, reader, stamp, access.current())
     return found.with_notes(copy.deepcopy(found.notes))

@@ -80,12 +80,9 @@ def _record_lists(node: Any, path: str, depth: int, where: str) -> Iterator[tupl
         if _is_names(header) and all(len(row) == len(header) for row in rows):
             yield at, [dict(zip(header, row, strict=True)) for row in rows]
     elif isinstance(node, Mapping) and node:
-        rows = node.get("data")
+        node, rows = _as_columns(node), node.get("data")
         if _is_names(node.get("columns")) and isinstance(rows, list) and all(isinstance(row, list) for row in rows):
             yield from _record_lists([node["columns"], *rows], path, depth + 1, where)  # as pandas splits a frame
-        elif _are_indexed_columns(node):
-            yield path, [dict(zip(node, row, strict=True)) for row in zip(*(v.values() for v in node.values()),
-                                                                          strict=True)]  # fmt: skip
         elif _are_alike(node.values()):
             named = ([{"name": str(key), **row} for row in _rows_of(value, depth + 1, where)]
                      for key, value in node.items())  # fmt: skip
@@ -113,14 +110,11 @@ def _are_alike(values: Iterable[Any]) -> bool:
     return all(isinstance(value, Mapping) and value for value in found) and bool(set.intersection(*map(set, found)))
 
 
-def _are_indexed_columns(node: Mapping[Any, Any]) -> bool:
-    """Return True for columns as pandas writes a frame: each a mapping of the number of a row to its cell."""
-    columns = list(node.values())
-    return all(
-        isinstance(column, Mapping) and list(column) == [str(i) for i in range(len(column))] and len(column) > 1
-        and not any(isinstance(cell, (Mapping, list)) for cell in column.values())
-        for column in columns
-    ) and len(set(map(len, columns))) == 1  # fmt: skip
+def _as_columns(node: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    """Return columns as pandas writes a frame, ``{"x": {"0": 1, "1": 2}}``, as lists; anything else as it is."""
+    keys = [list(value) if isinstance(value, Mapping) else [] for value in node.values()]
+    numbered = len(keys[0]) > 1 and all(each == [str(i) for i in range(len(keys[0]))] for each in keys)
+    return {name: list(column.values()) for name, column in node.items()} if numbered else node
 
 
 def _is_cells(node: Any) -> bool:

@@ -225,13 +225,12 @@ def _advice(columns: Columns | None, place: Array, names: tuple[str, str], by: b
     candidates = [] if columns is None else list(_series_columns(columns, names))
     found = []
     for name, labels in candidates:
-        if columns is None or not _may_name_series(columns, name):
-            continue
-        pairs = len({(at, label) for at, label in zip(place.tolist(), labels, strict=True)})
+        pairs = len(set(zip(place.tolist(), labels, strict=True)))
         most, rows = _most_frequent(labels)
-        one = [at for at, label in zip(place.tolist(), labels, strict=True) if label == most]
         # a column of which no value stands in several rows names rows, not series
-        if rows >= MIN_SERIES_ROWS and len(set(one)) == rows and pairs >= MIN_TOLD_APART_SHARE * len(labels):
+        told_apart = pairs >= MIN_TOLD_APART_SHARE * len(labels) and rows >= MIN_SERIES_ROWS
+        one = place[np.array(labels) == most]
+        if columns is not None and told_apart and len(set(one)) == rows and _may_name_series(columns, name):
             found.append((len(labels) - pairs, len(set(labels)), name, most))
     if found:
         _, kinds, name, most = min(found, key=lambda each: each[:2])

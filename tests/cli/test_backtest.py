@@ -158,7 +158,10 @@ def test_refusals(capsys, data):
         with case("no such column"):
             assert "did you mean 'cost'" in run(capsys, data, "--x", "year", "--y", "costs").refusal
         with case("no such shape"):
-            assert "did you mean 'trends/exponential'" in run(capsys, data, *FILE, "--by", "tech", "--shape", "exponentail").refusal
+            assert (
+                "did you mean 'trends/exponential'"
+                in run(capsys, data, *FILE, "--by", "tech", "--shape", "exponentail").refusal
+            )
         with case("no such score"):
             assert "did you mean 'crps'" in run(capsys, data, *FILE, *FEW, "--by", "tech", "--score", "crsp").refusal
         with case("nothing long enough"):

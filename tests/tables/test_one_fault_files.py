@@ -54,6 +54,12 @@ DATES = {
     "Unix seconds": (["1617062400", "1625011200", "1663027200"], DAYS),
     "Unix milliseconds": (["1617062400000", "1625011200000", "1663027200000"], DAYS),
     "days of a spreadsheet": (["44285", "44377", "44817"], DAYS),
+    "weeks": (["2021-W13-2", "2021-W26-3", "2022-W37-2"], DAYS),
+    "months of an agency": (["2021M03", "2021M06", "2022M09"], MONTHS),
+    "short quarters": (["1Q21", "2Q21", "3Q22"], QUARTERS),
+    "mail dates": (['"Tue, 30 Mar 2021 00:00:00 +0000"', "30 June 2021", "13th of September 2022"], DAYS),
+    "footnoted dates": (["2021-03-30*", "2021-06-30", "2022-09-13†"], DAYS),
+    "digits of a clock": (["20210330000000", "20210630000000", "20220913000000"], DAYS),
     "decimal years": (["2021.25", "2021.5", "2022.75"], None),
 }
 
@@ -103,6 +109,10 @@ NUMBERS = {
     "Unicode minus": (["−1.5", "2", "−3"], [-1.5, 2, -3], ""),
     "footnotes": (["5*", "6†", "7"], [5, 6, 7], ""),
     "blanks around": ([" 5 ", "6", " 7"], [5, 6, 7], ""),
+    "times ten": (["3.2×10^5", "4 x 10^6", "5×10⁻³"], [3.2e5, 4e6, 5e-3], ""),
+    "errors": (["45.3 ± 0.2", "46.1±0.3", "7"], [45.3, 46.1, 7], ""),
+    "lakhs": (['"12,34,567"', '"1,00,000"', "5"], [1234567, 100000, 5], ""),
+    "millions beside thousands": (["12k", "3.4m", "5k"], [12000, 3.4e6, 5000], ""),
     "exponents": (["1e3", "2.5E-2", "7"], [1000, 0.025, 7], ""),
 }
 
@@ -177,6 +187,14 @@ STRUCTURES: dict[str, str | bytes] = {
     "a name given twice": "\n".join(f"{line},{'z' if not i else 7},{'z' if not i else 8}" for i, line in
                                       enumerate(PLAIN.splitlines())),
     "records": json.dumps(ROWS),
+    "a split frame": json.dumps({"columns": ["x", "y"], "data": [[i, i + 1.5] for i in range(1, 5)]}),
+    "a frame by index": json.dumps({n: {str(i): r[n] for i, r in enumerate(ROWS)} for n in ("x", "y")}),
+    "records beside a part": json.dumps({"meta": {"n": 4}, "data": {"rows": ROWS}}),
+    "records with commas": ",\n".join(map(json.dumps, ROWS)),
+    "YAML in a line": "x: [1, 2, 3, 4]\ny: [2.5, 3.5, 4.5, 5.5]\n",
+    "a frame of a database": "+-+-+\n|x|y|\n+-+-+\n" + "".join(f"|{i}|{i + 1.5}|\n" for i in range(1, 5)) + "+-+-+\n",
+    "single quotes": PLAIN.replace("x,y", "'x','y'"),
+    "quotes behind blanks": "".join('{}, "{}"\n'.format(*line.split(",")) for line in PLAIN.splitlines()),
     "columns": json.dumps({"x": [1, 2, 3, 4], "y": [2.5, 3.5, 4.5, 5.5]}),
     "nested records": json.dumps({"title": "made up", "runs": ROWS}),
     "JSON lines": "\n".join(map(json.dumps, ROWS)),
@@ -367,6 +385,8 @@ BAD = {
     "deep records": (b'{"a":' * 500 + b"1" + b"}" * 500, "nested more than 64 deep"),
     "deep YAML": (b"a:\n" + b"".join(b" " * i + b"- k:\n" for i in range(200)), "deep|YAML"),
     "a bomb of aliases": (b"a: &a [x]\nb: &b\n" + b"".join(b"  - *a\n" for _ in range(2000)), "more than 1000 aliases"),
+    "a web page": (b"<!doctype html>\n<html><body>x</body></html>", "a web page or other markup"),
+    "zeros behind a table": (b"x,y\n1,2\n" + bytes(100_000), "a NUL byte: a binary file"),
     "no table": (b'"just text"', "without a row|no records"),
     "two files in a zip": (b"", "a zip archive of 2 files"),
     "a zip bomb": (b"", "unpacks to more than|larger than"),

@@ -11,6 +11,7 @@ from forecast.errors import DataError
 from toolkit import sample, shared_main as main
 
 YEARS = range(2010, 2021)
+DAYS = range(2000, 2101, 2)
 STEPS = np.arange(1, 13) * 100.0
 LAW = ("fit", "a + b*step**-c", "--variables", "step", "--y", "loss")
 
@@ -73,3 +74,37 @@ def test_replicates_are_one_data_set(tmp_path):
     for column, labels in (("seed", "12"), ("batch", (32, 64)), ("machine", ("", ""))):
         path = write(tmp_path / f"{column}.csv", column, labels, (1.9, 1.9))
         assert forecast.Law("a + b*step**-c", variables=["step"]).fit(path, y="loss").n == 24
+
+
+def test_the_line_offered_leaves_one_row_at_a_place(tmp_path):
+    """Of columns that tell rows apart only in part none is offered, nor is a remark."""
+    path = tmp_path / "prices.csv"
+    rows = [f"{year},{100 - year % 50 + i},{kind},{year}{i},seen on a page of somebody who sells them"
+            for year in YEARS for i, kind in enumerate("ab")]  # fmt: skip
+    path.write_text("year,price,kind,id,note\n" + "\n".join(rows) + "\n")
+    for verb in (["ask", f"{path}:price", "--at", "2030", "--draws", "128"], ["backtest", f"{path}:price"]):
+        code, _, err = call(*verb)
+        assert (code, "they differ in 'kind' (2 values): say --where \"kind is a\"" in err) == (1, True), err
+    assert call("backtest", f"{path}:price", "--where", "kind is a", "--shape", "exponential")[0] == 0
+    path.write_text("year,price,kind,id,note\n" + "\n".join([*rows, "2010,5,a,0,again"]) + "\n")
+    assert "say --reduce mean" in call("backtest", f"{path}:price", "--where", "kind is a")[2]
+
+
+def test_what_is_to_come_tests_nothing_and_a_date_is_no_difference(tmp_path):
+    path = tmp_path / "plans.csv"
+    path.write_text("date,watts\n" + "".join(f"{year}-06-30,{1.3 ** (year - 2000)}\n" for year in DAYS))
+    code, _, err = call("backtest", f"{path}:watts")
+    assert (code, "have dates to come" in err) == (1, True)
+    line = err.partition('--where "')[2].partition('"')[0]
+    out = call("backtest", f"{path}:watts", "--where", line, "--shape", "exponential")[1]
+    assert "of 51 rows" in out
+    assert " not date <= 20" in out
+    assert "with dates to come" in call("ask", f"{path}:watts", "--at", "2110", "--draws", "128")[1]
+
+
+def test_a_name_within_records_is_not_guessed(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text(
+        '[{"date": 2020, "m": {"p50": {"low": 1, "estimate": 2}}}, {"date": 2021, "m": {"p50": {"low": 2}}}]'
+    )
+    assert "column 'p50' holds 'm.p50.low', 'm.p50.estimate': say one" in call("ask", f"{path}:p50", "--at", "2030")[2]

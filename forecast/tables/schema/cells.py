@@ -74,7 +74,8 @@ MISSING_WORDS = frozenset(
         "", "na", "n/a", "n.a.", "#n/a", "#na", "<na>", "nan", "nat", "null", "none", "nil", "inf", "+inf", "-inf",
         "infinity", "-", "--", "---", "—", "–", "?", "??", ".", "..", "...", "tbd", "tba", "tbc", "todo", "nr", "n.d.",
         "unknown", "missing", "not available", "not reported", "not disclosed", "undisclosed", "unavailable",
-        "#value!", "#ref!", "#div/0!", "#num!", "no data", "not applicable", "n/d", "pending", "undefined", "withheld", "…", "\\n", ":", "*",
+        "#value!", "#ref!", "#div/0!", "#num!", "no data", "not applicable", "n/d", "pending", "undefined", "withheld",
+        "…", "\\n", ":", "*",
     )
 )  # fmt: skip
 
