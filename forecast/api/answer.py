@@ -20,12 +20,12 @@ from forecast.api.options import GRID_KEYS, RUN_KEYS
 from forecast.api.quantity import Quantity, QuantityCondition, as_quantity, quantity
 from forecast.api.quantity_formulas import condition as read_condition, quantities_in
 from forecast.api.scenario import Scenario, plain_value, run_scenario
-from forecast.api.scenario_quantities import at_home, name_within, shares_worlds, source_scenarios
+from forecast.api.scenario_quantities import at_home, name_within, quantity_of_text, shares_worlds, source_scenarios
 from forecast.base.dates import from_decimal_year, parse_year
 from forecast.base.lazy import xr
 from forecast.base.number_checks import is_real
 from forecast.base.quantiles import QUANTILES
-from forecast.errors import ChangedDataWarning, ResultError, UsageError, first_names, nearest, printable
+from forecast.errors import ChangedDataWarning, EmptyDataError, ResultError, UsageError, first_names, nearest, printable
 from forecast.projection.paths.run_cache import SHARED_BYTES, RunCache
 from forecast.projection.result import (
     AnswerDistribution,
@@ -37,6 +37,7 @@ from forecast.projection.result import (
     ValueAnswer,
 )
 from forecast.scenarios.graph import ScenarioGraph, build
+from forecast.scenarios.question_text import words_for_names
 from forecast.scenarios.settings.replacements import model_record
 from forecast.scenarios.settings.setting_targets import with_dependencies
 
@@ -102,7 +103,8 @@ class Answer:
     @classmethod
     def _to(cls, question: Mapping[str, Any], options: Mapping[str, Any], **fields: Any) -> Answer:
         """Return the answer to a question, with its projection."""
-        return cls(question=question, options=options, run=Projection(xr.DataTree()), **fields)._answered()
+        asked = cls(question=question, options=options, run=Projection(xr.DataTree()), **fields)
+        return asked._check_given_values()._answered()
 
     @classmethod
     def _loaded(cls, run: Projection, folder: Path) -> Answer:
@@ -181,10 +183,28 @@ class Answer:
             return base
         told = {name: plain_value(each) for name, each in self.replaced.items()}
         if base is None:
-            return replace(Scenario.from_dict(self._mapping), with_values=told)
+            return replace(Scenario.from_dict(self._mapping), with_values={**self._source_values, **told})
         scenario = replace(base.restated(self._mapping), with_values={**base.with_values, **told})
         names = [name for name in self.replaced if name in base.quantities]
         return replace(scenario, alone=correlated_with(build(base), names)) if base.correlations and names else scenario
+
+    @property
+    def _source_values(self) -> dict[str, object]:
+        """What the scenarios whose quantities the question names were given by their `with_`, by the names here."""
+        values = dict[str, object]()
+        for alias, own in source_scenarios(self.question).items():
+            for name, each in own.with_values.items():
+                unit = own.quantities[name].unit if name in own.quantities else ""
+                values[f"{alias}.{name}"] = f"{each:g} {unit}".strip() if is_real(each) else each
+        return values
+
+    def _check_given_values(self) -> Answer:
+        """Return the answer; raise if something that a scenario was given by its `with_` moves nothing asked."""
+        given = self._source_values if self.base is None else self.base.with_values
+        for name in given:
+            if name not in (*self.depends_on, *self._run_scenario.choices):
+                raise self._not_of(name, "with_")
+        return self
 
     @property
     def _mapping(self) -> dict[str, Any]:
@@ -463,20 +483,21 @@ class Answer:
         Parameters
         ----------
         condition : QuantityCondition or str
-            ``spend >= 2e8``; as a text it names quantities, ``"spend >= 2e8"``.
+            ``spend >= 2e8``; as a text it names quantities, ``"spend >= 2e8"``, those of the answer or any that
+            `forecast.ask` knows, and may end in a date: ``"largest-run >= 1e28 FLOP at 2030"``.
 
         Raises
         ------
         UsageError
-            For a condition that shares nothing uncertain with the answer, or on a quantity that changes with time,
-            without a date.
+            For a condition that shares nothing uncertain with the answer, that holds in no world, or on a quantity that
+            changes with time, without a date.
 
         Warns
         -----
         FewWorldsWarning
             Where fewer than 200 worlds are left, with their number.
         """
-        parsed = read_condition(condition, where="given") if isinstance(condition, str) else condition
+        parsed = self._read_condition(condition) if isinstance(condition, str) else condition
         if not isinstance(parsed, QuantityCondition):
             raise UsageError(f"given: expected a condition such as spend >= 2e8, got {type(condition).__name__}")
         own: QuantityCondition = at_home(parsed, self._own_scenario)
@@ -491,7 +512,19 @@ class Answer:
         if not is_behind and not shares_worlds(build(scenario, self._settings), behind, sides):
             raise self._not_of(own.text, "given")
         self._check_steady(own, scenario, sides)
-        return replace(self, conditions=(*self.conditions, own))._answered()
+        try:
+            return replace(self, conditions=(*self.conditions, own))._answered()
+        except EmptyDataError:
+            worlds = f"none of the {self.run.settings.draws:,} worlds that were drawn"
+            raise UsageError(f"given '{own.text}': it holds in {worlds}: ask for less, or draw more") from None
+
+    def _read_condition(self, text: str) -> QuantityCondition:
+        """Return a condition of names in the answer, and of others as `forecast.ask` reads them."""
+        own = {*self._knobs, *(() if self._base is None else self._base.quantities)}
+        formula, names = words_for_names(text, own)
+        known = {word: quantity_of_text(each) for word, each in names.items()}
+        condition = read_condition(formula, known, where="given")
+        return replace(condition, typed=text.strip()) if known or " at " in text else condition
 
     def _with_sides(self, condition: QuantityCondition) -> tuple[Scenario, dict[str, Quantity]]:
         """Return the scenario without its questions, in which each side of a condition is a quantity, by its name."""

@@ -317,16 +317,19 @@ class QuantityCondition(HtmlText):
     op : {">=", ">", "<=", "<", "=="}
     right : Quantity, float or Node
         A plain number has the unit of the other side.
+    typed : str
+        The text that it was read from.
     """
 
     left: Quantity
     op: Literal[">=", ">", "<=", "<", "=="]
     right: Quantity | float | Measured | Text
+    typed: str = ""
 
     @property
     def text(self) -> str:
-        """The condition as a scenario states it."""
-        return tree.to_text(self._tree())
+        """The condition as it was typed, or as a scenario states it."""
+        return self.typed or tree.to_text(self._tree())
 
     def _tree(self, own_names: Collection[str] = ()) -> Node:
         """Return the condition as a formula."""

@@ -10,6 +10,7 @@ import datetime
 import functools
 import math
 import numbers
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -47,6 +48,10 @@ Compared = Literal[">=", ">", "<=", "<", "=="]
 _FUNCTIONS = {"absolute": "abs", **{f.numpy: name for name, f in FUNCTIONS.items() if f.numpy}}
 _OPERATIONS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "power": "**", "negative": "-"}
 _COMPARISON_OPERATORS: Mapping[str, Compared] = {"greater_equal": ">=", "greater": ">", "less_equal": "<=", "less": "<"}
+
+
+#: A condition of the values at a date.
+_AT_DATE_PATTERN = re.compile(r"(?P<condition>.*\S)\s+at\s+(?P<date>\d{4}[-\d.]*)\s*", re.DOTALL)
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,21 +157,27 @@ def _parse_measured(text: str) -> Measured:
     return found
 
 
-def condition(text: str, *, where: str) -> QuantityCondition:
-    """Return a condition that is written as in a scenario; its names are those of quantities there."""
+def condition(text: str, known: Mapping[str, Quantity], *, where: str) -> QuantityCondition:
+    """Return a condition that is written as in a scenario, or ends in a date: ``run >= 1e28 FLOP at 2030``.
+
+    Its names are those of `known` quantities, and of others in the scenario.
+    """
     from forecast.api.quantity import Quantity, QuantityCondition
 
-    read = parse_condition(text, where=where)
+    dated = _AT_DATE_PATTERN.fullmatch(text)
+    read = parse_condition(dated["condition"] if dated else text, where=where)
 
     def side(formula: Formula) -> Any:
         if isinstance(formula.root, (Measured, Text)):
             return formula.root
-        quantities = {name: Quantity(stated={}, name=name) for name in formula.names}
+        quantities = {name: known.get(name, Quantity(stated={}, name=name)) for name in formula.names}
         if isinstance(formula.root, Name):
-            return quantities[formula.root.name]
-        places = {name: Formula(Name(f"#{place}")) for place, name in enumerate(quantities)}
-        formed = QuantityFormula(formula.substitute(places).root, tuple(quantities.values()))
-        return Quantity(stated={"expression": formed}, name=names.plain_word(formula.text), automatic=True)
+            found = quantities[formula.root.name]
+        else:
+            places = {name: Formula(Name(f"#{place}")) for place, name in enumerate(quantities)}
+            formed = QuantityFormula(formula.substitute(places).root, tuple(quantities.values()))
+            found = Quantity(stated={"expression": formed}, name=names.plain_word(formula.text), automatic=True)
+        return found.at(dated["date"]) if dated and quantities else found
 
     left, right = side(read.left), side(read.right)
     if not isinstance(left, Quantity):

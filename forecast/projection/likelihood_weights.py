@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from forecast.base.lazy import xr
 from forecast.base.netcdf import quantiles
 from forecast.base.quantiles import QUANTILES
-from forecast.errors import DataError, printable
+from forecast.errors import DataError, EmptyDataError, printable
 from forecast.projection.crossing import weighted_quantiles
 from forecast.projection.failures import Attempt, BlockSlice, in_brackets
 from forecast.projection.streaming.columns import Column, Columns, WorldColumn
@@ -219,7 +219,7 @@ class Updates(Columns):
 
         Raises
         ------
-        DataError
+        EmptyDataError
             Where that is none of them.
         """
         if not self._formulas:
@@ -230,7 +230,7 @@ class Updates(Columns):
                 chosen = in_brackets(dict(zip(self.along, combination, strict=True)))
                 text = f"update{chosen}: no world is possible: the likelihood is 0 in each"
                 if all(lost.values()):
-                    raise DataError(f"{self.graph.scenario.where}: {text}")
+                    raise EmptyDataError(f"{self.graph.scenario.where}: {text}")
                 yield text
 
     def _impossible(self) -> list[bool]:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import contextlib
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -217,6 +217,30 @@ def _world_quantities(text: str) -> list[QuantitySpec]:
     records = (_quantity_and_rival(name)[0] for name in named)
     found = {record.full_name: record.spec for record in records if record is not None}
     return [spec for spec in found.values() if isinstance(spec, QuantitySpec)]
+
+
+def words_for_names(text: str, own: Collection[str]) -> tuple[str, dict[str, str]]:
+    """Return a formula with a word for each name of the catalogue, and these by their words; names that are `own` stay.
+
+    Examples
+    --------
+    >>> words_for_names("largest-run/run >= 1e28 FLOP", {"run"})
+    ('largest_run/run >= 1e28 FLOP', {'largest_run': 'largest-run'})
+    """
+    found: dict[str, str] = {}
+
+    def word(part: re.Match[str]) -> str:
+        head, slash, rest = (part["name"] or "").partition("/")
+        model = head.partition("@")[0]
+        scenario = head.partition(".")[0] if "." in head else "/"
+        kinds = (("quantity", head), ("model", model), ("scenario", scenario))
+        if not head or head in own or not any(_find_or_none(kind, name) for kind, name in kinds):
+            return part[0]
+        mine = quantity_name(head)
+        found[mine := mine + "_" * (mine in own)] = head
+        return mine + slash + rest
+
+    return _WORD.sub(word, text), found
 
 
 def is_name(text: str) -> bool:

@@ -35,8 +35,12 @@ _DATE_WORDS_PATTERN = re.compile(
 )
 #: The day that a part of a year means.
 _YEAR_PARTS = {"end of": "-12-31", "late": "-12-31", "mid": "-06-30", "middle of": "-06-30"}
-_NUMBER_WORDS = {"a": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "ten": 10}
+_NUMBER_WORDS = {"a": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "ten": 10, "twenty": 20, "fifty": 50}
 _WHEN_PATTERN = re.compile(r"\b(?:when|how soon|(?:what|which) year|how long until)\b")
+#: What asks how likely a level is.
+_CHANCE_PATTERN = re.compile(
+    r"\b(?:chance|odds|likel|probab|possible|more than|over|above|at least|reach|exceed|surpass|pass|cross|hit)"
+)
 #: What asks for a level from above.
 _FALL_PATTERN = re.compile(r"\b(?:less than|below|under|cheaper than|falls? to|drops? to|down to|at most)\b")
 _PER_TIME = {"hour": "hour", "hr": "hour", "h": "hour", "year": "year", "yr": "year", "annum": "year"}
@@ -75,17 +79,29 @@ _AMOUNT_PATTERN = re.compile(
     r"(?<![\w.])(?P<dollar>\$\s*)?(?P<number>\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?)\s*"
     r"(?P<multiple>thousand|million|billion|trillion|[kmbt](?![a-z/]))?\s*(?P<unit>[a-z$]+(?:/[a-z]+)?|%)?"
     r"(?:\s*(?:per|an?|/)\s*(?P<per>hour|hr|h|year|yr|annum)\b)?"
-    r"|\b(?:an?|one) (?P<one>dollar|watt|petaflop|exaflop|teraflop|token)\b"
-    r"|\bone (?P<large>thousand|million|billion|trillion) (?P<of>dollars)\b(?: (?:an?|per) (?P<each>year|hour)\b)?"
+    r"|\b(?:an?|one) (?P<one>dollar|token|[a-z]*watt(?![ -]hour)|[a-z]+flop)\b"
 )
+#: Numbers in words, before what makes them numbers of something.
+_NUMBERS_IN_WORDS = {
+    re.compile(rf"\b{words}\b(?= {before})"): number
+    for number, words, before in (
+        ("0.5", "half an?", r"(?:thousand|million|billion|trillion)\b"),
+        ("1", "(?:an?|one)", r"(?:thousand|million|billion|trillion)\b(?! tokens?\b)"),
+        *((str(n), word, r"(?:thousand|million|billion|trillion|\w+watts|\w+flops?|dollars|hours|days|weeks|months)\b")
+          for word, n in _NUMBER_WORDS.items() if n > 1),
+        ("25 %", "(?:an?|one) (?:quarter|fourth)", "of"), ("75 %", "three (?:quarters|fourths)", "of"),
+        ("33 %", "(?:an?|one) third", "of"), ("67 %", "two thirds", "of"), ("50 %", "(?:an? |one )?half", "(?:of|the)"),
+    )
+}  # fmt: skip
 _STOP_WORDS = frozenset(
     re.findall(
         r"[a-z']+",
         "a about all an and any are at be been become before big billion by can chance did do does end exceed for "
-        "from get give gives go good had has have hit how i if in is it it's its large likely long many most much need "
+        "from get give gives go good had has have hit how i if in is it it's its large likely many most much need "
         "of on one or our pass probability reach should so still than that the their then there they this to up us use "
         "used was we what when where which who why will with would until year million thousand trillion s below "
-        "cheaper drop fall less under",
+        "cheaper drop fall less under above cross least likelihood made make more odds over per "
+        "single someone surpass",
     )
 )
 #: Words that mean the same in questions about machines and what they cost; the first stands for all of its line.
@@ -101,6 +117,8 @@ _SYNONYMS = {
         "centre center",
         "train pretrain",
         "utilisation utilization",
+        "spend spent pay expenditure invest investment",
+        "duration long last take",
     )
     for word in line.split()
 }
@@ -156,11 +174,13 @@ def readings(question: str, most: int = 5) -> list[Reading]:
     >>> readings("how tall is the Eiffel tower")
     []
     """
-    text = _FORMAT_PATTERN.sub(_format, question.casefold().replace("’", "'").replace("half of the time", "50 %"))
+    text = _FORMAT_PATTERN.sub(_format, question.casefold().replace("’", "'"))
+    for words, number in _NUMBERS_IN_WORDS.items():
+        text = words.sub(number, text)
     at, rest = _date(text)
     dated, falls = _WHEN_PATTERN.search(text) is not None, _FALL_PATTERN.search(text) is not None
     found: list[tuple[Reading, _Match]] = []
-    for match in _ranked(rest, dated=dated):
+    for match in _ranked(rest, dated=dated, at=at):
         spec = match.spec
         amounts = match.amounts
         if isinstance(spec, ScenarioSpec):
@@ -238,7 +258,7 @@ def _setting(spec: ScenarioSpec, amounts: Sequence[tuple[str, str]]) -> str:
 
 
 def _is_chance(text: str) -> bool:
-    return re.search(r"\b(chance|likely|probab|possible|will .* (reach|exceed|pass))", text) is not None
+    return _CHANCE_PATTERN.search(text) is not None or _FALL_PATTERN.search(text) is not None
 
 
 def _date(text: str) -> tuple[str, str]:
@@ -272,16 +292,16 @@ def _amounts(text: str) -> tuple[list[tuple[str, str]], list[str]]:
         return " work "
 
     def of_number(found: re.Match[str]) -> str:
-        word = found["one"] or found["unit"] or found["of"] or ""
+        word = found["one"] or found["unit"] or ""
         unit = "USD" if found["dollar"] else _UNIT_WORDS.get(word) or _UNIT_WORDS.get(word.removesuffix("s"), "")
         if found["one"] and not unit:
             return found[0]
-        multiple, per = found["multiple"] or found["large"] or "", found["per"] or found["each"]
+        multiple, per = found["multiple"] or "", found["per"]
         amounts.append((
             _as_typed((found["number"] or "1").replace(",", ""), multiple),
             f"{unit}/{_PER_TIME[per]}" if unit and per else unit,
         ))  # fmt: skip
-        return " " if unit else f" {word} "
+        return " " if unit and not found["one"] else f" {word} "
 
     text = _WORK_PATTERN.sub(of_work, text)
     return amounts, _words(_AMOUNT_PATTERN.sub(of_number, text))
@@ -302,6 +322,7 @@ def _as_typed(number: str, multiple: str) -> str:
 
 def _words(text: str) -> list[str]:
     plain = re.sub(r"(\d+) ?(?:%|percent\b|per cent\b)", r"\1pct", _FORMAT_PATTERN.sub(_format, text.casefold()))
+    plain = plain.replace("kilowatt-hour", "kwh").replace("kilowatt hour", "kwh")
     words = (w for w in _WORD_PATTERN.findall(plain.replace("-", " ")) if w not in _STOP_WORDS)
     return [_SYNONYMS.get(word, _SYNONYMS.get(stem := _stem(word), stem)) for word in words]
 
@@ -314,13 +335,13 @@ def _stem(word: str) -> str:
     >>> [_stem(word) for word in ("tokens", "costs", "training", "bits", "class")]
     ['token', 'cost', 'train', 'bit', 'class']
     """
-    for ending in ("ing", "ed", "s"):
+    for ending in ("ing", "ed", "est", "s"):
         if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
             return word.removesuffix(ending)
     return word
 
 
-def _ranked(text: str, *, dated: bool) -> list[_Match]:
+def _ranked(text: str, *, dated: bool, at: str) -> list[_Match]:
     """Return the quantities and scenarios that share words with a question, those that share most first."""
     records = (record.spec for kind in ("quantity", "scenario") for record in get_registry().records(kind))
     specs = [
@@ -364,8 +385,10 @@ def _ranked(text: str, *, dated: bool) -> list[_Match]:
             hinted = [unit for word in words if (unit := _UNIT_WORDS.get(word))]
             share *= 1.5 if any(_same(unit, spec.unit) for unit in hinted) else 1.0
             share *= _fit_of_units(spec, level_units, dated=dated)
+            share *= 1.0 if spec.forecast or not (dated or level_units) else 0.7  # which can be shown, and not asked
         elif level_units:
             share *= 1.5 if not dated and _setting(spec, [("1", unit) for unit in level_units]) else 0.5
+        share *= 0.7 if at and isinstance(spec, ScenarioSpec) else 1.0  # whose line has no place for a date
         if share >= LEAST_SHARE:
             found.append(_Match(spec, share, cover, amounts, setting, astray))
     return sorted(found, key=lambda match: -match.share)

@@ -52,6 +52,15 @@ from tests.toolkit import command
         ("price of an RTX 4090 in 2027-03", "ask device-price --at 2027-03"),
         ("how big will training runs be by mid-2028", "ask largest-run --at 2028-06-30"),
         ("when will 50% of adults use AI", 'ask "generative-ai-users >= 0.5"'),
+        ("When will someone spend a billion dollars on a training run?", 'ask "run-cost >= 1e9 USD"'),
+        ("When do two thirds of adults use generative AI?", 'ask "generative-ai-users >= 0.67"'),
+        ("What are the odds of a run of more than 1e28 FLOP by 2029?", 'ask "largest-run >= 1e28 FLOP" --at 2029'),
+        ("How long do frontier runs last?", "ask run-duration"),
+        ("How small can transistors get?", "ask smallest-process"),
+        ("How many FLOP do I get for a dollar on rented GPUs?", "ask rented-flop-per-dollar"),
+        ("How much will renting a GPU cost in 2028?", "ask device-rent --at 2028"),
+        ("When will accelerators be made on a 2 nm process?", 'ask "process-size <= 2 nm"'),
+        ("When will a supercomputer do a zettaflop on LINPACK?", 'ask "supercomputer-hpl >= 1 ZFLOP/s"'),
     ],
 )
 def test_the_first_line_is_what_is_meant(question, line):
