@@ -194,7 +194,8 @@ class Answer:
         values = dict[str, object]()
         for alias, own in source_scenarios(self.question).items():
             for name, each in own.with_values.items():
-                unit = own.quantities[name].unit if name in own.quantities else ""
+                stated = own.stated.get("quantities", {}).get(name, {})
+                unit = stated.get("unit", "") if isinstance(stated, Mapping) else ""
                 values[f"{alias}.{name}"] = f"{each:g} {unit}".strip() if is_real(each) else each
         return values
 

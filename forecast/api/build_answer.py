@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, Unpack
 
 from forecast.api.answer import Answer
-from forecast.api.options import GRID_KEYS, RUN_KEYS, SCENARIO_KEYS, SERIES_KEYS, AskOptions, check_keywords
+from forecast.api.options import GRID_KEYS, LINE_KEYS, RUN_KEYS, SCENARIO_KEYS, SERIES_KEYS, AskOptions, check_keywords
 from forecast.api.quantity import Quantity, QuantityCondition, as_quantity
 from forecast.api.scenario import Scenario
 from forecast.errors import UsageError
@@ -45,7 +45,9 @@ def ask(
         A condition is `when`, a quantity `value`. A text is a question of ``forecast ask``:
         ``"largest-run >= 1e29 FLOP"``, ``"run-price-performance * 1M USD"``, ``"model-capability.power"``,
         ``"mine.csv:users"``. `dates` and the options of a run may follow; for a column of a file also ``x`` (its
-        dates), ``where`` (``{"run": "a"}``) and ``reading`` (``{"reduce": "median"}``; see `forecast.trend`).
+        dates), ``where`` (``{"run": "a"}``), ``reading`` (``{"reduce": "median"}``), ``scale``, ``floor`` and
+        ``ceiling``; see `forecast.trend`. ``model="exponential"`` is a rival forecast of a quantity of the world alone,
+        and ``compare=True`` puts every shape of trends beside that of a series.
     when : QuantityCondition
         When it first holds; with `dates` also how likely it is by them. ``(x >= y).when(until=2045)`` is the same.
     value, growth : Quantity
@@ -108,17 +110,18 @@ def ask(
 
 def _ask_text(text: str, beside: Mapping[str, object], options: Mapping[str, Any]) -> Answer:
     """Answer a question in one line."""
-    from forecast.scenarios.question_text import QUESTION_NAME, read_question, settings_of_quantities
+    from forecast.scenarios.question_text import QUESTION_NAME, read_line
 
     if beside:
         raise UsageError(f"ask: a question in one line stands alone, without '{next(iter(beside))}'")
-    check_keywords(options, (*GRID_KEYS, *RUN_KEYS, "preset", "dates", *SERIES_KEYS), "ask")
-    rest: dict[str, Any] = {key: each for key, each in options.items() if key not in ("dates", *SERIES_KEYS)}
+    check_keywords(options, (*GRID_KEYS, *RUN_KEYS, "preset", "what_if", *LINE_KEYS), "ask")
+    rest: dict[str, Any] = {key: each for key, each in options.items() if key not in LINE_KEYS}
     series = {key: options[key] for key in SERIES_KEYS if key in options}
-    with_ = options.get("with_")
-    own = settings_of_quantities(text, with_) if isinstance(with_, Mapping) else {}
-    question = read_question(text, at=options.get("dates", ()), until=options.get("until"), series=series, settings=own)
-    if own and isinstance(with_, Mapping):
-        rest["with_"] = {key: value for key, value in with_.items() if key not in own}
-    scenario = Scenario.of(question)
-    return scenario.ask(QUESTION_NAME, **rest)
+    with_, what_if = options.get("with_") or {}, rest.pop("what_if", ())
+    asked = read_line(
+        text, at=options.get("dates", ()), until=options.get("until"), compare=options.get("compare", False),
+        series=series, rival=options.get("model", ""), settings=with_ if isinstance(with_, Mapping) else {},
+    )  # fmt: skip
+    if with_ and isinstance(with_, Mapping):
+        rest["with_"] = asked.settings
+    return Scenario.of(asked.scenario).changed(what_if).ask(QUESTION_NAME, **rest)

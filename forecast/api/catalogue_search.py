@@ -31,19 +31,6 @@ SEARCHED_KINDS = ("quantity", "scenario", "model", "law", "table")
 #: A word counts so much in a name, in a title and elsewhere; half of it where it is only a part of a word there.
 NAME_SCORE, TITLE_SCORE, OTHER_SCORE = 100.0, 10.0, 1.0
 _WORD_PATTERN = re.compile(r"[^\W_]+")
-#: A comparison that one line can ask.
-_COMPARISON_PATTERN = re.compile(r"([A-Za-z_]\w*) (>=|<=|>|<) ([A-Za-z_]\w*)", re.ASCII)
-#: So many lines are proposed for a question in words.
-MAX_PROPOSALS = 5
-#: Words of questions that tell nothing about what is asked.
-_STOP_WORDS = frozenset(
-    re.findall(
-        r"\w+",
-        "a an and are at be been by can could did do does for from get has have how if in is it its like long many may "
-        "might much of on one or our soon than that the their there they this to until was we what when where which "
-        "who why will with would year years",
-    )
-)
 
 
 def find(words: str) -> RecordList:
@@ -119,70 +106,6 @@ def find_records(words: Iterable[str]) -> tuple[list[Record], list[dict[str, Any
         for r in found
     ]
     return found, result, "" if found else _no_match_text(search_words, [_search_texts(r) for r in records])
-
-
-def propose_questions(question: str) -> list[str]:
-    """Return up to five lines to copy that ask something near a question in words; the best first.
-
-    Unlike `find`, not every word must match: a question has words that nothing is called by.
-    """
-    words = [word for word in _WORD_PATTERN.findall(question.casefold()) if word not in _STOP_WORDS and len(word) > 1]
-    ranked = []
-    for place, kind in enumerate(("scenario", "model")):
-        for record in get_registry().records(kind, parts=False):
-            name = shortest_name({"kind": kind, "name": record.full_name})
-            lines = _question_lines(record, name) if kind == "scenario" else [("", "")]
-            about = _search_texts(record)
-            found = []
-            for order, (line, title) in enumerate(lines):
-                texts = (about[0], f"{about[1]} {title.casefold()}", about[2])
-                worths = [
-                    max(_worth([form], texts) for form in (word, word.removesuffix("s")))
-                    for word in words
-                    if any(_has_whole_word(form, "\n".join(texts)) for form in (word, word.removesuffix("s")))
-                ]
-                if (matched := len(worths)) >= min(2, len(words)) > 0:
-                    found.append((-matched, -sum(worths), place, name, order, line))
-            ranked += sorted(found)[:1]  # of one scenario the nearest question
-    return [line or _model_line(name) for *_, name, _, line in sorted(ranked)[:MAX_PROPOSALS]]
-
-
-def _model_line(name: str) -> str:
-    """Return the line that asks for a model, or the one that shows it where it has to be handed other quantities."""
-    from forecast.models import OtherQuantity, model
-
-    try:
-        alone = not any(isinstance(each, OtherQuantity) for each in model(name).inputs.values())
-    except ForecastError:  # its own page says what is wrong with it
-        alone = False
-    return f"forecast {'ask' if alone else 'models show'} {name}"
-
-
-def _question_lines(record: Record, name: str) -> list[tuple[str, str]]:
-    """Return the line that asks each question of a scenario, and its title; one that no line can ask is run."""
-    whole = f"forecast run {name}"
-    try:
-        raw = read_scenario(Path(record.spec.path))
-    except ForecastError:
-        return [(whole, "")]
-    tables = (raw.get(key) for key in ("questions", "quantities"))
-    questions, quantities = (table if isinstance(table, dict) else {} for table in tables)
-    lines = []
-    for each in questions.values():
-        if not isinstance(each, dict):
-            continue
-        if (sides := _COMPARISON_PATTERN.fullmatch(str(each.get("when", "")))) is not None:
-            level = quantities.get(sides[3], {})
-            fixed = isinstance(level, dict) and isinstance(level.get("value"), (int, float))
-            other = f"{level['value']:g} {level.get('unit', '')}".strip() if fixed else f"{name}.{sides[3]}"
-            line = f'forecast ask "{name}.{sides[1]} {sides[2]} {other}"'
-        elif (value := str(each.get("value", ""))).isidentifier():
-            dates = each.get("dates") or []
-            line = f"forecast ask {name}.{value}" + (f" --at {dates[-1]}" if dates else "")
-        else:
-            line = whole
-        lines.append((line, str(each.get("title", ""))))
-    return lines or [(whole, "")]
 
 
 def _may_hold(record: Record, words: Iterable[str]) -> bool:

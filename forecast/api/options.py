@@ -53,9 +53,19 @@ class SeriesOptions(TypedDict, total=False):
     x: str
     where: Mapping[str, str]
     reading: Mapping[str, str]
+    scale: str
+    floor: float
+    ceiling: float
 
 
-class AskOptions(ScenarioOptions, ScenarioAskOptions, SeriesOptions, total=False):
+class LineOptions(SeriesOptions, total=False):
+    """The options of a question in one line."""
+
+    model: str
+    compare: bool
+
+
+class AskOptions(ScenarioOptions, ScenarioAskOptions, LineOptions, total=False):
     """All of them, with the keys of a question."""
 
     dates: Sequence[float | str]
@@ -64,6 +74,7 @@ class AskOptions(ScenarioOptions, ScenarioAskOptions, SeriesOptions, total=False
 
 
 RUN_KEYS, GRID_KEYS, SERIES_KEYS = (tuple(each.__annotations__) for each in (RunOptions, GridOptions, SeriesOptions))
+LINE_KEYS = ("dates", *SERIES_KEYS, "model", "compare")
 SCENARIO_KEYS = (*ScenarioOptions.__annotations__, "update")
 
 

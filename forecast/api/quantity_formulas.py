@@ -177,7 +177,7 @@ def condition(text: str, known: Mapping[str, Quantity], *, where: str) -> Quanti
             places = {name: Formula(Name(f"#{place}")) for place, name in enumerate(quantities)}
             formed = QuantityFormula(formula.substitute(places).root, tuple(quantities.values()))
             found = Quantity(stated={"expression": formed}, name=names.plain_word(formula.text), automatic=True)
-        return found.at(dated["date"]) if dated and quantities else found
+        return call("at", found, dated["date"]) if dated and quantities else found
 
     left, right = side(read.left), side(read.right)
     if not isinstance(left, Quantity):

@@ -16,6 +16,7 @@ from forecast.api.scenario_quantities import at_home, name_within, quantity_of, 
 from forecast.errors import UnknownNameError, UsageError, first_names, printable, shown_value
 from forecast.models import Model
 from forecast.scenarios import scenario as records, used_scenarios
+from forecast.scenarios.question_text import check_is_whole
 from forecast.scenarios.questions import shorten_questions
 from forecast.scenarios.settings.replacements import replacement_record, restate
 from forecast.scenarios.settings.setting_values import parse_texts
@@ -174,6 +175,7 @@ class Scenario(records.Scenario):
         question = question or self.opens or names[0]
         if question not in names:
             raise UnknownNameError("question", question, names, where=f"scenario '{self.name}'")
+        check_is_whole(self.name)
         check_keywords(options, (*GRID_KEYS, *RUN_KEYS, "preset"), "ask")
         taken: dict[str, Any] = dict(options)
         if (preset := taken.pop("preset", None)) is not None:

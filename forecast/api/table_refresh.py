@@ -51,7 +51,7 @@ def refresh(
     chosen = [each if is_file else registry.find("scenario", each).full_name for each, is_file in named]
     requests = table_changes.table_requests(names, pairs, editions)
     options: dict[str, Any] = {"draws": draws, "seed": seed} | ({} if progress is None else {"progress": progress})
-    every = chosen or registry.names("scenario")
+    every = chosen or registry.names("scenario", parts=False)
     return table_changes.compare_editions(requests, every, read_answers=_labelled_answers_in_order, **options)
 
 

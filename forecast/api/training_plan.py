@@ -101,7 +101,7 @@ class PlannedRun:
         return float(low), float(middle), float(high)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Plan(Answer):
     """An answer that is a plan: the runs that meet what was given, the cheapest first. Made by `forecast.plan`.
 

@@ -277,7 +277,7 @@ def _cache_of(registry: Registry) -> RunCache:
 def _scenario_runs(record: Record) -> None:
     """It runs whole, in every combination of its choices, and every quantity keeps what it declares."""
     with _skip_downloads():
-        run = project(record.full_name, draws=SCENARIO_DRAWS, cache=_cache_of(get_registry()))
+        run = project(Scenario.load(record.full_name), draws=SCENARIO_DRAWS, cache=_cache_of(get_registry()))
     if failed := run.failures:
         raise refuse(record, f"{len(failed)} of its parts cannot be had: {printable(failed[0], 400)}")
     constraint_checks.of_run(record, run)

@@ -107,8 +107,8 @@ def checked_posterior(returned: object, draws: int, what: str) -> dict[str, Arra
     return out
 
 
-def checked_observations(returned: object, what: str) -> Observations | None:
-    """Return the points behind a fit; None where there are none.
+def checked_observations(returned: object, what: str) -> Observations:
+    """Return the points behind a fit, of which there may be none.
 
     Raises
     ------
@@ -117,12 +117,12 @@ def checked_observations(returned: object, what: str) -> Observations | None:
     from forecast import units
 
     if returned is None:
-        return None
+        return Observations()
     if not isinstance(returned, Observations):
         raise PluginContractError(f"{what}: expected Observations, got {type(returned).__name__}")
     count = np.size(returned.time)
     if not count:
-        return None
+        return Observations()
     time = _copy_of_numbers(returned.time, (count,), f"{what}: time", "(point,)")
     value = _copy_of_numbers(returned.value, (count,), f"{what}: value", "(point,)")
     units.unit(returned.unit, where=what)

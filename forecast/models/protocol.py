@@ -71,6 +71,10 @@ class Observations:
     unit: str = ""
     names: tuple[str, ...] = ()
 
+    def __len__(self) -> int:
+        """Return how many points there are."""
+        return len(self.time)
+
     def __repr__(self) -> str:
         """Return how many there are, of which years and in which unit."""
         years = f" from {self.time.min():.1f} to {self.time.max():.1f}" if len(self.time) else ""

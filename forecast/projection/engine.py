@@ -47,6 +47,7 @@ from forecast.projection.streaming.histograms import DATE_BINS
 from forecast.scenarios import graph as graphs
 from forecast.scenarios.graph import ScenarioGraph
 from forecast.scenarios.kinds.table_value import TableValue
+from forecast.scenarios.question_text import check_is_whole
 from forecast.scenarios.scenario import Scenario
 from forecast.scenarios.settings import ports
 from forecast.scenarios.settings.setting_values import names_model
@@ -348,11 +349,12 @@ def _told(alone: Collection[str], effective: float | None, draws: int) -> Iterat
 
 
 def loaded(given: str | Path | Mapping[str, Any] | Scenario) -> Scenario:
-    """Return the scenario that is meant by a name, a file or what it holds."""
+    """Return the scenario to run that is meant by a name, a file or what it holds."""
     if isinstance(given, Scenario):
         return given
     if isinstance(given, Mapping):
         return Scenario.from_dict(given)
+    check_is_whole(str(given))
     return Scenario.load(given)
 
 
@@ -402,7 +404,7 @@ def _horizon(
 
 def _reads_data(graph: ScenarioGraph, fits: ModelFits) -> bool:
     """Tell whether what was known makes a difference: a model has observations, or had none yet."""
-    observed = any(fits.observed(model) is not None for model in graph.models.values())
+    observed = any(fits.observed(model) for model in graph.models.values())
     return observed or any(isinstance(error, NoDataAtDateError) for error in fits.refusals())
 
 
@@ -413,10 +415,10 @@ def _int_if_whole(year: float) -> float:
 
 def _after_observations(graph: ScenarioGraph, fits: ModelFits, width: str) -> float | None:
     """Return the year of the last observation; of steps finer than a year the first that is not before it."""
-    ends = [float(seen.time[-1]) for _, _, seen in supporting_data.quantity_points(graph, fits) if len(seen.time)]
+    ends = [float(seen.time[-1]) for _, _, seen in supporting_data.quantity_points(graph, fits)]
     if not ends:  # a mixture has no points of its own, and its members have
         behind = map(fits.observed, graph.models.values())
-        ends = [float(seen.time[-1]) for seen in behind if seen is not None and len(seen.time)]
+        ends = [float(seen.time[-1]) for seen in behind if seen]
     if not ends:
         return None
     year = int(max(ends))

@@ -338,7 +338,7 @@ class Block:
     def past(self, of: HistoryOf) -> Past:
         """Return what a quantity was before the first step: what was observed of it, and what the scenario says."""
         seen = None if of.model is None else self.fits.observed(of.model)
-        if seen is None:
+        if not seen:
             return Past(name=of.name, before=of.before)
         value = units.convert(np.asarray(seen.value, dtype=np.float64), seen.unit, of.unit, where=of.name)
         return Past.observed(of.name, seen.time, value, start=float(self.time[0]), before=of.before)

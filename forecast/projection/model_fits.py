@@ -222,10 +222,11 @@ class ModelFits:
         """Return the errors of the models that failed to fit so far."""
         return [outcome for outcome, _ in self._outcomes.values() if isinstance(outcome, ForecastError)]
 
-    def observed(self, model: Model) -> Observations | None:
-        """Return the points behind a model; None where there are none or the model fails."""
+    def observed(self, model: Model) -> Observations:
+        """Return the points behind a model: none where it has none or fails."""
         what = f"model '{model.name}': observed"
-        return self._aside(model, what, lambda fitted: checked_observations(call_guarded(what, fitted.observed), what))
+        found = self._aside(model, what, lambda fit: checked_observations(call_guarded(what, fit.observed), what))
+        return found or Observations()
 
     def settings(self, graph: ScenarioGraph, model: Model) -> dict[str, tuple[str, dict[str, Any]]]:
         """Return the parameters of a model that are set: each with its full name and the record of a distribution."""

@@ -145,7 +145,7 @@ def reach(graph: ScenarioGraph, fits: ModelFits, read: Iterable[Path] = ()) -> d
 
 def _last_observed(model: Model, fits: ModelFits) -> Any:
     seen = fits.observed(model)
-    return from_decimal_year(seen.time[-1:])[0] if seen is not None and len(seen.time) else None
+    return from_decimal_year(seen.time[-1:])[0] if seen else None
 
 
 def _last_date(name: str, as_of: float | None) -> Any:
@@ -220,12 +220,12 @@ def check_read(graph: ScenarioGraph, fits: ModelFits, added: Mapping[Path, editi
         reading = [
             made for name, made in tables_read(graph) if not is_file(name) and tables.descriptor_of(name) == path_of
         ]
-        if any(made is None or fits.observed(made) is None for made in reading):
+        if any(made is None or not fits.observed(made) for made in reading):
             continue  # cells are looked up in it; or one of them failed, and says why
         for path in dict.fromkeys(path for path, _ in edition.added.values()):
             called = editions.names_of(edition, path)
             read = map(fits.observed, graph.models.values())
-            if not any(seen is not None and called & set(seen.names) for seen in read):
+            if not any(called & set(seen.names) for seen in read):
                 raise UsageError(
                     f"{printable(Path(path).name, 60)}: no model of the scenario reads a row of it; they read of "
                     f"{edition.package.name} {_row_filters(graph, edition.package)}, and of some series only records"

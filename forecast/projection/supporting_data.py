@@ -41,8 +41,7 @@ def quantity_points(graph: ScenarioGraph, fits: ModelFits) -> Iterator[tuple[str
     """
     for name, node in graph.nodes.items():
         for combination, model in node.models.items():
-            seen = fits.observed(model.rests_on())
-            if seen is not None:
+            if seen := fits.observed(model.rests_on()):
                 yield name, combination, seen
 
 

@@ -23,7 +23,7 @@ _MAX_SOURCE_TABLES = 6
 
 
 def projection_data(
-    run: Projection, *, only: Collection[str] | None = None, level: float = DEFAULT_LEVEL
+    run: Projection, *, only: Collection[str] | None = None, level: float = DEFAULT_LEVEL, full: bool = True
 ) -> dict[str, Any]:
     """Return all of a projection's answers.
 
@@ -34,6 +34,9 @@ def projection_data(
         The quantities whose quantiles over time are among it; by default all.
     level : float
         Of an interval of the headline's answer, which stands under ``answer`` where it is not 90 %.
+    full : bool
+        With what is behind the answers step by step and model by model: ``quantities``, ``limits``, ``regimes`` and
+        ``models``. Else only ``sources``, those of the models, each once, and the ``quantities`` of `only`.
 
     Returns
     -------
@@ -56,16 +59,23 @@ def projection_data(
         "update": update_rows(run),
         "values": value_answers(run),
         "first": first_answers(run),
-        "limits": limit_rows(run),
-        "regimes": regime_rows(run),
         "failing": run.failing,
-        "quantities": quantity_rows(run, only=only),
-        "models": [{"name": name, **described} for name, described in run.models.items()],
         "record": record_sentences(run.scenario, run.labels) or track_record(run.models),
         "newest": run.newest,
     }
+    out |= {
+        "limits": limit_rows(run),
+        "regimes": regime_rows(run),
+        "models": [{"name": name, **described} for name, described in run.models.items()],
+    } if full else {"sources": model_sources(run)}  # fmt: skip
+    out["quantities"] = quantity_rows(run, only=only if full else only or ())
     always = ("scenario", "headline", "questions", "drivers", "quantities", "models")
     return {key: each for key, each in out.items() if each or key in always}
+
+
+def model_sources(run: Projection) -> list[str]:
+    """Return the sources of the models behind a projection, each once."""
+    return list(dict.fromkeys(text for described in run.models.values() for text in described.get("sources", ())))
 
 
 # --- Answers ----------------------------------------------------------------------------------------------------------

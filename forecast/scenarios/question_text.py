@@ -17,8 +17,10 @@ from __future__ import annotations
 import contextlib
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +28,7 @@ from forecast.base import access
 from forecast.base.dates import parse_year
 from forecast.contract.registry import Record, get_registry
 from forecast.contract.specs import QuantitySpec, RivalForecast, TrendSpec
-from forecast.errors import UnknownNameError, UsageError, nearest, printable
+from forecast.errors import UnknownNameError, UsageError, first_names, nearest, printable
 from forecast.formula import SCENARIO_FUNCTIONS, TIME_NAMES, Comparison, Name, Node, parse_expression
 from forecast.formula.reader import RESERVED_NAMES
 
@@ -115,7 +117,7 @@ def read_question(
     rival : str
         The rival of that name in place of the house's forecast of a quantity.
     settings : mapping, optional
-        Of which one of a quantity is asked, ``{"device": "b200"}``; see `settings_of_quantities`.
+        Of which one of a quantity is asked, ``{"device": "b200"}``; see `read_line`.
 
     Returns
     -------
@@ -200,16 +202,93 @@ def world_quantity(text: str) -> QuantitySpec | None:
     return found[0] if len(found) == 1 else None
 
 
-def settings_of_quantities(text: str, settings: Mapping[str, object]) -> dict[str, object]:
-    """Return those of some settings that say of which one a quantity of the world is asked: of which device.
+@dataclass(frozen=True)
+class AskedLine:
+    """A question in one line as it is asked, from the command or from Python.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        That asks it.
+    settings : dict
+        What is left to be set in a run of it, by its names there.
+    quantity : QuantitySpec, optional
+        The quantity of the world whose values it asks for.
+    rivals : sequence of (RivalForecast, callable)
+        The other forecasts of the one quantity that it names, with what makes the scenario of each.
+    read_as : str
+        Which rival of a quantity is asked by a name that is no quantity's; empty for none.
+    """
+
+    scenario: Scenario
+    settings: dict[str, object]
+    quantity: QuantitySpec | None
+    rivals: Sequence[tuple[RivalForecast, Callable[[], Scenario]]]
+    read_as: str
+
+
+def read_line(
+    text: str,
+    *,
+    at: Sequence[float | str] = (),
+    until: float | None = None,
+    compare: bool = False,
+    series: Mapping[str, Any] | None = None,
+    rival: str = "",
+    settings: Mapping[str, object] | None = None,
+) -> AskedLine:
+    """Read a question in one line with all that is given with it; see `read_question`.
+
+    Parameters
+    ----------
+    compare : bool
+        Put every shape of trends beside that of a series.
+    settings : mapping, optional
+        Those that say of which one a quantity of the world is asked, ``{"device": "b200"}``, are the question's; a
+        choice or a quantity of the scenario behind it is named by its own name, ``variant``, where one has it.
+
+    Raises
+    ------
+    UsageError, UnknownNameError, FormulaError, UnitError, DataError
 
     Examples
     --------
-    >>> settings_of_quantities("device-rent", {"device": "b200", "busy": "0.5"})
-    {'device': 'b200'}
+    >>> read_line("device-rent", settings={"device": "b200", "busy": 0.5}).settings
+    {'gpu_cluster_b200.busy': 0.5}
     """
-    own = {key for spec in _world_quantities(text) for key in spec.settings}
-    return {key: value for key, value in settings.items() if key in own}
+    settings = settings or {}
+    keys = {key for spec in _world_quantities(text) for key in spec.settings}
+    own = {key: value for key, value in settings.items() if key in keys}
+    read = partial(read_question, text, series=series, settings=own)
+    scenario = read(at=at, until=until, rival=rival, shapes=every_shape() if compare else None)
+    names = [*scenario.choices, *scenario.quantities]
+    rest = {_full_name(key, names, keys): value for key, value in settings.items() if key not in own}
+    of, read_as = world_quantity(text), rival_line(text)
+    at, until = at or scenario.stated["questions"][QUESTION_NAME].get("dates", ()), until or scenario.until
+    rivals = [
+        (each, partial(read, at=at, until=until, rival=each.name, shapes=()))
+        for each in (() if of is None or rival or read_as else of.rivals)
+    ]
+    return AskedLine(scenario, rest, of if of is not None and of.name == text.strip() else None, rivals, read_as)
+
+
+def _full_name(key: Any, names: Sequence[str], others: Collection[str]) -> Any:
+    """Return the name in a scenario of what is set by its own name; what is not of a model has to be one.
+
+    Raises
+    ------
+    UnknownNameError
+    """
+    if not isinstance(key, str) or key in names:
+        return key
+    used, dot, own = key.rpartition(".")
+    found = [n for n in names if n == f"{quantity_name(used)}.{own}" or (not dot and n.rpartition(".")[2] == key)]
+    if len(found) == 1:
+        return found[0]
+    if not dot:
+        short = [name.rpartition(".")[2] for name in names]
+        raise UnknownNameError("choice, quantity or input", key, [*others, *short], where="set")
+    return key
 
 
 def _world_quantities(text: str) -> list[QuantitySpec]:
@@ -253,6 +332,29 @@ def is_name(text: str) -> bool:
     """
     match = _WORD.fullmatch(text)
     return match is not None and match["name"] is not None
+
+
+def check_is_whole(name: str) -> None:
+    """Raise if a scenario is a part of others, which is used and extended, and asked for its quantities, and not run.
+
+    Raises
+    ------
+    UsageError
+        With what to ask, and what to run instead.
+    """
+    from forecast.scenarios.scenario import Scenario
+
+    record = None if name.lower().endswith(".toml") else _find_or_none("scenario", name)
+    if record is None or not getattr(record.spec, "part", False):
+        return
+    part = record.spec.name
+    doors = [f"{part}.{n}" for figure in Scenario.load(record.full_name).figures.values() for n in figure.of.names]
+    first, *more = dict.fromkeys(door if (s := world_quantity(door)) is None else s.name for door in doors)
+    others = f" (or {first_names(more, 4)})" if more else ""
+    raise UsageError(
+        f"scenario '{part}' is a part that others use, and is not run: ask for what is in it, 'forecast ask {first}'"
+        f'{others}, or run a scenario with extends = "{part}"'
+    )
 
 
 def rival_line(text: str) -> str:

@@ -24,8 +24,8 @@ from forecast.errors import ForecastError
 #: How much a quantity must share of the rarity of a question's words to be meant; and how much of it one of its names
 #: must have, and how far the next must lie behind, without a level in its unit and with one, which is evidence too.
 CLEAR_SHARE, NAME_CLEAR, LEVEL_CLEAR = 0.45, (0.7, 1.15), (0.4, 1.8)
-#: What shares less is about something else.
-LEAST_SHARE = 0.1
+#: What shares less is about something else; and a scenario that has its title alone.
+LEAST_SHARE, LEAST_TITLE_SHARE = 0.1, 0.3
 _WORD_PATTERN = re.compile(r"[a-z0-9]+(?:/[a-z]+)?")
 _DATE_WORDS_PATTERN = re.compile(
     r"\b(?:(?:in|by|until|of|before|at|the) )*(?:(?P<part>end of|late|mid|middle of)[ -]|"
@@ -117,7 +117,7 @@ _SYNONYMS = {
         "centre center",
         "train pretrain",
         "utilisation utilization",
-        "spend spent pay expenditure invest investment",
+        "spend spent expenditure invest investment",
         "duration long last take",
     )
     for word in line.split()
@@ -178,6 +178,7 @@ def readings(question: str, most: int = 5) -> list[Reading]:
     for words, number in _NUMBERS_IN_WORDS.items():
         text = words.sub(number, text)
     at, rest = _date(text)
+    is_past, at = bool(at) and at < today(), "" if at < today() else at  # of which nothing is forecast
     dated, falls = _WHEN_PATTERN.search(text) is not None, _FALL_PATTERN.search(text) is not None
     found: list[tuple[Reading, _Match]] = []
     for match in _ranked(rest, dated=dated, at=at):
@@ -194,7 +195,9 @@ def readings(question: str, most: int = 5) -> list[Reading]:
         ahead = match.share / found[1][1].share if len(found) > 1 else math.inf
         rules = (NAME_CLEAR, LEVEL_CLEAR) if match.amounts else (NAME_CLEAR,)
         clear = match.share >= CLEAR_SHARE and any(match.cover >= c and ahead >= lead for c, lead in rules)
-        clear = clear and not match.astray and (not match.amounts or " " in first.text)  # every number has a place
+        clear = (
+            clear and not match.astray and not is_past and (not match.amounts or " " in first.text)
+        )  # every number has a place
         found[0] = (replace(first, clear=clear), match)
     return [*_plans(rest, at), *(reading for reading, _ in found)][:most]
 
@@ -343,12 +346,11 @@ def _stem(word: str) -> str:
 
 def _ranked(text: str, *, dated: bool, at: str) -> list[_Match]:
     """Return the quantities and scenarios that share words with a question, those that share most first."""
-    records = (record.spec for kind in ("quantity", "scenario") for record in get_registry().records(kind))
-    specs = [
-        spec for spec in records if isinstance(spec, QuantitySpec) or (isinstance(spec, ScenarioSpec) and spec.synonyms)
-    ]
+    records = (each.spec for kind in ("quantity", "scenario") for each in get_registry().records(kind, parts=False))
+    specs = [spec for spec in records if isinstance(spec, (QuantitySpec, ScenarioSpec))]
     phrases = {spec.name: [set(_words(phrase)) for phrase in _phrases(spec)] for spec in specs}
-    counts = Counter(word for group in phrases.values() for word in set().union(*group))
+    by_title = [spec.name for spec in specs if isinstance(spec, ScenarioSpec) and not spec.synonyms]
+    counts = Counter(word for name, group in phrases.items() if name not in by_title for word in set().union(*group))
     rarity = {word: math.log((1 + len(phrases)) / (0.5 + count)) for word, count in counts.items()}
     unknown = math.log((1 + len(phrases)) / 0.5)
 
@@ -389,9 +391,11 @@ def _ranked(text: str, *, dated: bool, at: str) -> list[_Match]:
         elif level_units:
             share *= 1.5 if not dated and _setting(spec, [("1", unit) for unit in level_units]) else 0.5
         share *= 0.7 if at and isinstance(spec, ScenarioSpec) else 1.0  # whose line has no place for a date
-        if share >= LEAST_SHARE:
+        few = max(len(phrase & set(words)) for phrase in phrases[spec.name]) < 2  # words in common
+        if share >= (LEAST_SHARE if spec.name not in by_title else 1.0 if few else LEAST_TITLE_SHARE):
             found.append(_Match(spec, share, cover, amounts, setting, astray))
-    return sorted(found, key=lambda match: -match.share)
+    # a scenario that says no other words for its title is proposed after those that do
+    return sorted(found, key=lambda match: (match.spec.name in by_title, -match.share))
 
 
 def _spelt(word: str, known: Mapping[str, int]) -> str:

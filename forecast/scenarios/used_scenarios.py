@@ -266,6 +266,7 @@ def _merge_scenarios(one: Scenario, other: Scenario, where: str) -> Scenario:
                 raise ScenarioError(f"{where}: {text}")
     groups = ("choices", "quantities", "lower", "before", "limits", "labels", "updates", "streams")
     several: dict[str, Any] = {group: {**getattr(other, group), **getattr(one, group)} for group in groups}
+    several["choices"] = {**one.choices, **other.choices}  # in the order in which they are used, as answers say them
     correlations = dict.fromkeys((*one.correlations, *other.correlations))
     return replace(
         one,

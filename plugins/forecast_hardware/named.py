@@ -42,6 +42,7 @@ def models() -> Iterator[ModelSpec]:
         title="What one device costs: its quotes carried forward, or an estimate where nobody quotes it",
         quantity="hardware.device_price",
         unit="USD",
+        table="datasets/accelerator-prices",
         each="device",
         target="forecast_hardware.prices:make_device_price",
         table="datasets/accelerator-prices",

@@ -141,9 +141,11 @@ def test_rows_of_a_table_by_a_choice_are_narrowed_with_it():
 def test_a_value_that_a_scenario_was_given_is_said_or_refused():
     parity = forecast.scenario("brain-parity")
     lower = parity.with_(brain="1e15 FLOP/s")
-    few = {"until": 2060, "draws": 64}
-    asked = (lower.machine >= lower.brain).when(**few)
-    assert asked.sentence.endswith("; with brain_parity.brain = 1e15 FLOP/s.")
+    assert (
+        (lower.machine >= lower.brain)
+        .when(until=2060, draws=64)
+        .sentence.endswith("; with brain_parity.brain = 1e15 FLOP/s.")
+    )
     with pytest.raises(UsageError, match=r"with_ 'brain_parity\.brain': the answer does not depend on it"):
         forecast.ask(value=lower.machine, dates=[2030], draws=64)
     other = parity.with_(add={"mine": {"value": 1, "unit": ""}}).with_(mine=2)
@@ -153,8 +155,9 @@ def test_a_value_that_a_scenario_was_given_is_said_or_refused():
 
 @pytest.mark.filterwarnings("ignore::forecast.errors.FewWorldsWarning")
 def test_a_condition_names_what_ask_names_and_a_date(parity):
-    named = parity.given("supercomputer-hpl >= 1 ZFLOP/s at 2035")
-    assert named.sentence.startswith("Given supercomputer-hpl >= 1 ZFLOP/s at 2035")
+    assert parity.given("supercomputer-hpl >= 1 ZFLOP/s at 2035").sentence.startswith(
+        "Given supercomputer-hpl >= 1 ZFLOP/s at 2035"
+    )
     machine = parity.scenario.machine
     assert parity.given("machine >= 1 EFLOP/s at 2035").never == parity.given(machine.at(2035) >= "1 EFLOP/s").never
     with pytest.raises(UsageError, match="given 'machine >= 1e40 FLOP/s at 2030': it holds in none of the 200 worlds"):

@@ -30,6 +30,7 @@ def test_a_budget_buys_what_it_does_not_exceed():
     # a law that knows nothing of cards; a scenario that knows nothing of the law: both agree with the run behind it
     run = plan.run
     assert plan.sentence.startswith(f"{first.cards:,} rented H100 SXM5 train ")
+    assert str(plan).startswith(f"{plan.sentence}\n")
     assert float(run.worlds["chips"].max()) == first.cards
     with pytest.raises(UsageError, match="days: expected more than 0"):
         forecast.plan(budget=1e6, days=0)

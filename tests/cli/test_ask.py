@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.api.catalogue_search import _question_lines as lines_of
-from forecast.contract.registry import get_registry
+from forecast.api.options import AskOptions
+from forecast.cli.ask.ask import ask
+from forecast.errors import UnknownNameError
 from forecast.scenarios.question_text import in_words, read_question
 
 USERS = "date,users,price\n" + "".join(
@@ -87,6 +88,56 @@ def test_python_asks_the_same(said):
     assert "training_compute" in answer.scenario.to_toml()
 
 
+#: Options of the command that say where its answer goes and what may be read; and what others are called in Python.
+WRITTEN = {
+    "question", "resume", "level", "section", "shown", "by", "every", "out", "plots", "width", "panel", "titled",
+    "report", "lever_draws", "allow_path", "allow_download", "allow_host", "as_json", "full",
+}  # fmt: skip
+IN_PYTHON = {
+    "rival": "model", "settings": "with_", "swaps": "with_", "changes": "what_if", "at": "dates", "rows": "data",
+    **dict.fromkeys(("rule", "decimal", "dates", "missing", "reader"), "reading"),
+}  # fmt: skip
+
+
+def test_python_takes_each_option_of_the_command(said, users):
+    options = {each.name for each in ask.params} - WRITTEN
+    assert {IN_PYTHON.get(name, name) for name in options} <= set(AskOptions.__annotations__)
+    rival = forecast.ask("largest-run >= 1e29 FLOP", model="exponential", draws=128)
+    told = said("ask", "largest-run >= 1e29 FLOP", "--model", "exponential", *FEW, "--json").out
+    assert json.loads(told)["result"]["answer"] == rival.to_dict()["result"]["answer"]
+    every, few = (forecast.ask(f"{users}:users", dates=[2026], compare=each, draws=16) for each in (True, False))
+    assert every.by_choice.sizes["shape"] > few.by_choice.sizes["shape"]
+    changed = forecast.ask("hpcg", what_if=[{"of": "hpcg", "value": "1 EFLOP/s", "since": 2028}], draws=16)
+    assert "since 2028" in changed.sentence
+    with pytest.raises(UnknownNameError, match="unknown rival 'exponentia'; did you mean 'exponential'"):
+        forecast.ask("largest-run", model="exponentia")
+
+
+def test_data_is_the_answer_and_what_is_behind_it_on_request(said):
+    brief, full = (json.loads(said("ask", "hpcg", *FEW, "--json", *more).out)["result"] for more in ((), ("--full",)))
+    assert set(full) - set(brief) >= {"models"}
+    assert brief.pop("quantities") == []
+    assert {key: full[key] for key in brief if key != "sources"} == {k: v for k, v in brief.items() if k != "sources"}
+    assert brief["sources"] == list(dict.fromkeys(each for model in full["models"] for each in model["sources"]))
+    assert len(said("ask", "largest-run", *FEW, "--json").out) < 20_000
+    name = full["quantities"][0]["name"]
+    one = json.loads(said("ask", "hpcg", *FEW, "--json", "--quantity", name).out)["result"]
+    assert {row["name"] for row in one["quantities"]} == {name}
+    assert "--full: is of --json" in said("ask", "hpcg", "--full").err
+
+
+def test_what_is_set_is_named_as_a_person_types_it(said):
+    for asked, typed, near in (("device-price", "devic", "device"), ("largest-run", "runn", "run")):
+        assert f"did you mean '{near}'?" in said("ask", asked, "--set", f"{typed}=1").err
+    short, whole = (
+        result_of(said, "chip-stock", "--at", "2030", "--set", f"{name}=data-limited")["answer"]
+        for name in ("variant", "model-capability.variant")
+    )
+    assert short == whole
+    told = said("ask", "device-price / device-rent", *FEW).out
+    assert "(device: RTX 4090, device: H100 SXM5)" in " ".join(told.split())
+
+
 @pytest.mark.parametrize("beside", [{"over": "shape"}, {"when": "x >= 1"}, {"best": "lowest"}, {"value": 3}])
 def test_a_question_in_one_line_stands_alone(beside):
     with pytest.raises(forecast.ForecastError, match=f"stands alone, without '{next(iter(beside))}'"):
@@ -140,21 +191,6 @@ def test_a_question_in_words_proposes_lines_that_run(said):
     assert len(lines) <= 5
     assert said(*shlex.split(lines[0])[1:], *FEW).code == 0
     assert "nothing is about them" in said("ask", "xylophone quokka").out
-
-
-@pytest.mark.slow
-def test_every_question_of_a_scenario_is_one_line_that_is_read_or_one_that_runs():
-    asked = 0
-    for record in get_registry().records("scenario"):
-        name = record.full_name.rpartition("/")[2]
-        for line, _ in lines_of(record, name):
-            verb, text, *rest = shlex.split(line)[1:]
-            asked += verb == "ask"
-            if verb == "ask":
-                assert name in read_question(text, at=rest[1:]).title
-            else:
-                assert (verb, text) == ("run", name)
-    assert asked > 60
 
 
 @pytest.mark.parametrize("text", ["a + b", "x >= 1 EFLOP/s", "min(a, b)", "3 FLOP/s * x", "model-capability.power"])

@@ -9,10 +9,10 @@ import shlex
 import pytest
 
 import forecast
-from forecast.api.catalogue_search import propose_questions
 from forecast.contract.registry import get_registry
 from forecast.errors import FormulaError, UnknownNameError, UsageError
 from forecast.scenarios.question_text import read_question
+from forecast.scenarios.question_words import readings
 from toolkit import sample
 
 FEW = ("--draws", "32")
@@ -41,8 +41,8 @@ QUESTIONS = (
 
 def lines_of_titles() -> list[str]:
     """Return what is proposed for the title of every scenario and for the questions above, each line once."""
-    titles = [record.spec.title for record in get_registry().records("scenario")]
-    return list(dict.fromkeys(line for text in (*QUESTIONS, *titles) for line in propose_questions(text)))
+    titles = [record.spec.title for record in get_registry().records("scenario", parts=False)]
+    return list(dict.fromkeys(each.line for text in (*QUESTIONS, *titles) for each in readings(text)))
 
 
 def check_runs(said, line: str) -> None:
@@ -51,11 +51,9 @@ def check_runs(said, line: str) -> None:
     assert out.code == 0, (line, out.err)
 
 
-def test_a_model_that_needs_other_quantities_is_shown(said):
-    lines = [line for line in propose_questions("layers affected by size") if "layers-affected" in line]
-    assert lines == ["forecast models show layers-affected"]
-    check_runs(said, lines[0])
-    assert "forecast ask run-cost" in propose_questions("what does the largest run cost so far")
+def test_a_scenario_is_proposed_by_its_title():
+    assert readings("when is there a superhuman coder")[0].line == "forecast run ai-2027-b"
+    assert "forecast run scaling-ends" in [each.line for each in readings("when do limits bind")]
 
 
 @pytest.mark.parametrize("part", sample(range(8), 0, 8))

@@ -9,6 +9,7 @@ import pytest
 import forecast
 from forecast.cli import main
 from forecast.contract.registry import get_registry
+from forecast.errors import UsageError
 from forecast.scenarios.question_text import read_question
 from toolkit import heavy_imports, json_of
 
@@ -312,9 +313,13 @@ def test_a_part_is_neither_listed_nor_run_and_each_of_its_questions_can_be_asked
         assert each.full_name not in listed | found
         assert main(["run", each.full_name]) == 2
         said = capsys.readouterr().err
-        names = said.partition("answers nothing of its own: 'forecast ask NAME' answers ")[2].strip().split(", ")
-        assert len(names) >= len(forecast.scenario(each.full_name).figures)
-        assert all(read_question(name).questions or read_question(name).figures for name in names)
+        first, more = re.search(r"'forecast ask (\S+)'(?: \(or (.*)\))?, or run", said).groups("")
+        assert all(read_question(name).figures for name in [first, *more.partition(" and ")[0].split(", ")] if name)
+        asked = forecast.scenario(each.full_name)
+        for run in (lambda name=each.full_name: forecast.project(name), asked.ask):
+            with pytest.raises(UsageError, match=f'is a part that others use.*extends = "{each.spec.name}"'):
+                run()
+    assert forecast.scenario({"extends": parts[0].full_name}).ask(draws=16).sentence
 
 
 def test_the_list_of_quantities_has_what_ask_says(capsys):

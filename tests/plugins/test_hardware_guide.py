@@ -229,6 +229,12 @@ def test_a_rent_of_ones_own_counts_though_it_is_younger_than_the_start_and_is_of
         rent("2999-01-01")
 
 
+def test_a_quote_of_ones_own_is_read_where_a_price_is_asked(tmp_path):
+    quote = own_quotes(tmp_path, "device,date,condition,price\nh100-pcie,2026-10-01,used,9000")
+    asked = {"with_": {"device": "h100-pcie"}, "dates": ["2026-11"], "draws": 64}
+    assert forecast.ask("device-price", data=quote, **asked).median < 0.8 * forecast.ask("device-price", **asked).median
+
+
 def test_a_quote_of_ones_own_is_what_its_device_costs(tmp_path):
     """On its day exactly, whatever others paid; since then it goes with the market, and its neighbours stay."""
     asked = {"device": ["geforce-rtx-4090", "geforce-rtx-3090"], "use": ["inference-8bit"]}

@@ -16,7 +16,7 @@ from toolkit import sample
 
 #: Scenarios that stand for the others in the default tier: choices and dates, a ranking.
 REPRESENTATIVE = {"brain/brain-parity", "hardware/gpu-choice"}
-OTHERS = sorted({record.full_name for record in get_registry().records("scenario")} - REPRESENTATIVE)
+OTHERS = sorted({record.full_name for record in get_registry().records("scenario", parts=False)} - REPRESENTATIVE)
 SCENARIOS = [*sorted(REPRESENTATIVE), *sample(OTHERS, 0, 6)]
 
 

@@ -14,7 +14,7 @@ from forecast.report.words.number_text import percent
 from forecast.scenarios.authored_sentences import CASES, SLOT, kind_of
 from toolkit import sample
 
-NAMES = sorted(get_registry().names("scenario"))
+NAMES = sorted(get_registry().names("scenario", parts=False))
 #: The cases that every answer of a kind may come to, whatever is set.
 NEEDED = {"when": {"already", "date", "never"}, "value": {"value", "point"}, "rank": {"winner", "tie", "none"}}
 #: Two lines of 80 columns.

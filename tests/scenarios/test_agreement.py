@@ -38,7 +38,7 @@ def graph(name):
 
 @functools.cache
 def run(name, draws=DRAWS):
-    return forecast.project(name, draws=draws, seed=0)
+    return forecast.project(forecast.scenario(name), draws=draws, seed=0)
 
 
 def own(model):

@@ -13,7 +13,7 @@ from forecast.report.headline import opening_sentence
 from forecast.report.words.number_text import amount
 from toolkit import sample
 
-SHIPPED = sorted(record.full_name for record in get_registry().records("scenario"))
+SHIPPED = sorted(record.full_name for record in get_registry().records("scenario", parts=False))
 
 
 def named(name):

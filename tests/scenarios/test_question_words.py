@@ -82,6 +82,7 @@ def test_the_first_line_is_what_is_meant(question, line):
         "how much energy does ChatGPT use",
         "time horizon at 99% in 2028",  # of which nobody has a record
         "4-bit peak per watt in 2028",
+        "training compute of the largest training run in 2024",  # which has been
     ],
 )
 def test_a_question_about_something_else_is_not_answered(question):

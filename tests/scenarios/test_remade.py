@@ -76,7 +76,7 @@ def _remade(name, folder):
 
 #: One that reads a table of its own is made again in any case.
 ALWAYS = "hardware/gpu-cluster"
-EVERY = get_registry().names("scenario")
+EVERY = get_registry().names("scenario", parts=False)
 
 
 @pytest.mark.filterwarnings("ignore")  # few worlds are left

@@ -285,7 +285,7 @@ def test_a_scenario_extends_several():
     grid = {"start": 2026.75, "until": 2040, "step": "1/2", "draws": 16}
     run = forecast.project(both, **grid)
     for name, of in (("model-hardware", ["flop_per_usd", "watts_by"]), ("brain-parity", ["brain", "machine"])):
-        alone = forecast.project(name, **grid)
+        alone = forecast.project({"extends": name}, **grid)
         for each in of:
             assert worlds(run, each).equals(worlds(alone, each)), each
     parity = (each.answers["parity"].headline for each in (run, forecast.project("brain-parity", **grid)))

@@ -19,7 +19,7 @@ from forecast.cli.fit import fit_arguments
 from forecast.cli.reading_options import MAX_REQUEST_DRAWS
 from forecast.errors import UnknownNameError, UsageError
 from forecast.fit.options import check_level
-from forecast.report.result_data import projection_data
+from forecast.report.result_data import model_sources, projection_data
 from forecast.tables.column_names import unquoted
 
 if TYPE_CHECKING:
@@ -90,6 +90,7 @@ def run_scenario(
 
     Returns as `ask` does; where something is changed, also what that moves (differences).
     """
+    from forecast.projection.engine import loaded
     from forecast.projection.paths.run_cache import SHARED_BYTES, RunCache
     from forecast.scenarios.quantities.changes import parse_change
     from forecast.scenarios.question_text import at_dates
@@ -102,7 +103,7 @@ def run_scenario(
     if toml:  # with a folder, so that it reads no file outside of it
         source = Scenario.from_dict(parse_scenario(toml, "toml"), where="toml", folder=Path())
     else:
-        source = Scenario.load(access.check_named(scenario) if scenario.lower().endswith(".toml") else scenario)
+        source = loaded(access.check_named(scenario) if scenario.lower().endswith(".toml") else scenario)
     source = at_dates(source, at) if at else source
     options: dict[str, Any] = {"until": until, "as_of": as_of or None, "draws": draws, "seed": seed}
     options["cache"] = RunCache(SHARED_BYTES)
@@ -195,7 +196,7 @@ def plan_training(
     result = forecast.plan(with_=settings, **given)
     warnings = [str(each) for each in result.run.warnings]
     return {
-        **result.to_record(level), "sources": _sources(result.run), "warnings": warnings,
+        **result.to_record(level), "sources": model_sources(result.run), "warnings": warnings,
         "provenance": result.run.provenance,
     }  # fmt: skip
 
@@ -233,11 +234,6 @@ def _read(data: str, where: Texts) -> tuple[Columns, dict[str, str], list[str]]:
     return rows, source, [note] if note else []
 
 
-def _sources(run: Projection) -> list[str]:
-    """Return the sources of the models behind a projection, each once."""
-    return list(dict.fromkeys(text for described in run.models.values() for text in described.get("sources", ())))
-
-
 def _answer(run: Projection, level: float, sections: Texts, quantities: Texts, **more: Any) -> dict[str, Any]:
     """Return a projection's answer, and its other sections as far as they are asked for or short."""
     for name in quantities:
@@ -251,7 +247,7 @@ def _answer(run: Projection, level: float, sections: Texts, quantities: Texts, *
     central = {"level": 0.9, "low": quantiles["p05"], "high": quantiles["p95"]} if "p05" in quantiles else None
     out = {
         "sentence": data.pop("headline"), "answer": answer, "interval": answer.pop("interval", central),
-        "record": data.pop("record", []), "sources": _sources(run), "newest_data": data.pop("newest", {}),
+        "record": data.pop("record", []), "sources": model_sources(run), "newest_data": data.pop("newest", {}),
         "warnings": [*run.failures, *map(str, run.warnings)], "provenance": run.provenance, **more,
     }  # fmt: skip
     left_out, size = {}, len(to_json(out))

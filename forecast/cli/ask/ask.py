@@ -23,13 +23,16 @@ _SERIES_OPTIONS = (
     reduce_option,
 )
 _MODEL = click.option("--model", "rival", default="", metavar="RIVAL", help="A rival forecast of the quantity, alone.")
+_FULL = click.option(
+    "--full", is_flag=True, help="With --json: also quantities over time, limits and models behind it."
+)
 _COMPARE = click.option("--compare", is_flag=True, help="Put every shape of trends beside that of a series.")
 
 
 @click.command()
 @partial(
     add_options,
-    (_QUESTION_ARGUMENT, _MODEL, _COMPARE, *_SERIES_OPTIONS, scale_options, reading_options, *RUN_OPTIONS),
+    (_QUESTION_ARGUMENT, _MODEL, _COMPARE, *_SERIES_OPTIONS, scale_options, reading_options, *RUN_OPTIONS, _FULL),
 )
 @click.pass_context
 def ask(
@@ -64,51 +67,29 @@ def ask(
     forecast ask what will tokens cost in 2028
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast.cli.fit.fit_arguments import parse_conditions
-    from forecast.scenarios.question_text import (
-        QUESTION_NAME,
-        check_length,
-        every_shape,
-        in_words,
-        read_question,
-        rival_line,
-        settings_of_quantities,
-        world_quantity,
-    )
+    from forecast.scenarios.question_text import check_length, in_words, read_line
     from forecast.scenarios.question_words import readings
 
     text = " ".join(question)
     check_length(text)
+    if options["full"] and not (options["as_json"] or str(options["out"]).endswith(".json")):
+        raise UsageError("--full: is of --json, or of an --out that ends in .json")
     if in_words(text):
         found = readings(text)
         if not (found and found[0].clear):
-            _propose(ctx, text, [each.line for each in found], as_json=options["as_json"])
+            _propose(ctx, text, [*dict.fromkeys(each.line for each in found)], as_json=options["as_json"])
             return
         text, at = found[0].text, at or ([found[0].at] if found[0].at else [])
         settings = (*filter(None, [found[0].setting]), *settings)
         options["read_as"] = f"Read as: {found[0].line}"
-    if as_rival := rival_line(text):
-        options["read_as"] = as_rival
     reading |= {"reduce": rule} if rule else {}
     series = {"x": x, "where": parse_conditions(where), "reading": {k: _one_text(v) for k, v in reading.items()}}
-    series |= bounds
-    shapes = every_shape() if compare else None
-    given = parse_key_values(settings, "--set")
-    own = settings_of_quantities(text, given)
-    scenario = read_question(
-        text, at=at, until=options["until"], shapes=shapes, series=series, rival=rival, settings=own
-    )
-    of, until = world_quantity(text), options["until"] or scenario.until
-    at = at or scenario.stated["questions"][QUESTION_NAME].get("dates", ())  # of which the answer is told, too
-    rivals = [
-        (
-            each,
-            partial(read_question, text, at=at, until=until, shapes=(), series=series, rival=each.name, settings=own),
-        )
-        for each in (() if of is None or rival or as_rival else of.rivals)
-    ]
-    options |= {"rivals": rivals, "of": of if of is not None and of.name == text.strip() else None}
-    rest = {key: value for key, value in given.items() if key not in own}
-    project_and_write(ctx, scenario=scenario, at=(), settings=rest, sweep={}, **options)
+    asked = read_line(
+        text, at=at, until=options["until"], compare=compare, series=series | bounds, rival=rival,
+        settings=parse_key_values(settings, "--set"),
+    )  # fmt: skip
+    options |= {"rivals": asked.rivals, "of": asked.quantity, "read_as": asked.read_as or options.get("read_as", "")}
+    project_and_write(ctx, scenario=asked.scenario, at=(), settings=asked.settings, sweep={}, **options)
 
 
 def _one_text(value: Any) -> Any:
@@ -120,9 +101,7 @@ def _one_text(value: Any) -> Any:
 
 def _propose(ctx: click.Context, text: str, lines: list[str], *, as_json: bool) -> None:
     """Propose lines to copy for a question in words that is not clear; exit as for a usage error."""
-    from forecast.api.catalogue_search import MAX_PROPOSALS, propose_questions
-
-    lines, shown = list(dict.fromkeys([*lines, *propose_questions(text)]))[:MAX_PROPOSALS], printable(text, 80)
+    shown = printable(text, 80)
 
     def told() -> None:
         if not lines:

@@ -83,6 +83,7 @@ def show_projection(
     rivals: Sequence[RivalAnswer] = (),
     of: QuantitySpec | None = None,
     read_as: str = "",
+    full: bool = True,
 ) -> bool:
     """Write the answer, and every requested file; tell whether something in it failed.
 
@@ -103,6 +104,8 @@ def show_projection(
         The quantity of the world whose values it tells.
     read_as : str
         How a question in words was understood.
+    full : bool
+        Data has what is behind the answer, too; see `forecast.report.result_data.projection_data`.
     """
     from forecast.base.warning_lines import warning_lines
     from forecast.report import figures
@@ -120,7 +123,7 @@ def show_projection(
     failures = run.failures
     outside = [] if of is None else bound_lines(run, of)
     emit_files(
-        functools.cache(partial(_result, run, level=level, rivals=rivals)),
+        functools.cache(partial(_result, run, level=level, rivals=rivals, only=None if full else narrowing.shown)),
         text=partial(_show, run, narrowing, rivals=rivals, read_as=read_as, level=level, of=of),
         table=partial(tidy_columns, run, only=narrowing.shown),
         draw=partial(figures.plot_projection, run, **drawn),
@@ -137,7 +140,9 @@ def show_projection(
     return bool(failures)
 
 
-def _result(run: Projection, *, level: float, rivals: Sequence[RivalAnswer]) -> dict[str, Any]:
+def _result(
+    run: Projection, *, level: float, rivals: Sequence[RivalAnswer], only: Sequence[str] | None
+) -> dict[str, Any]:
     """Return the answer as plain data."""
     from forecast.report.result_data import answer_data, projection_data
 
@@ -149,7 +154,7 @@ def _result(run: Projection, *, level: float, rivals: Sequence[RivalAnswer]) -> 
         }
         for forecast, answer, failure in rivals
     ]
-    return projection_data(run, level=level) | ({"rivals": rows} if rows else {})
+    return projection_data(run, only=only, level=level, full=only is None) | ({"rivals": rows} if rows else {})
 
 
 def _rival_that_differs(run: Projection, rivals: Sequence[RivalAnswer], level: float) -> str:

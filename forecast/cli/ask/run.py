@@ -149,32 +149,14 @@ def run(ctx: click.Context, /, settings: tuple[str, ...], **options: Any) -> Non
     forecast run brain-parity --report answer.html
     forecast run mine.toml --draws 20000 --out mine.nc --plot mine.svg --json
     """  # noqa: D301 - click reads the \b as "do not rewrap"
-    _refuse_part(options["scenario"])
     project_and_write(ctx, settings=parse_key_values(settings, "--set"), sweep={}, **options)
-
-
-def _refuse_part(name: str) -> None:
-    """Refuse a part of other scenarios, and say what is asked instead of each of its questions."""
-    from forecast.contract.registry import get_registry
-    from forecast.scenarios.question_text import world_quantity
-    from forecast.scenarios.scenario import Scenario
-
-    if name.lower().endswith(".toml") or not getattr(get_registry().find("scenario", name).spec, "part", False):
-        return
-    scenario, part = Scenario.load(name), name.rpartition("/")[2]
-    doors = [f"{part}.{each}" for question in scenario.figures.values() for each in question.of.names]
-    names = [door if (spec := world_quantity(door)) is None else spec.name for door in doors]
-    raise UsageError(
-        f"run: '{part}' is a part that other scenarios use, and answers nothing of its own: 'forecast ask NAME' "
-        f"answers {', '.join(dict.fromkeys(names))}"
-    )
 
 
 def project_and_write(
     ctx: click.Context,
     *,
     scenario: str | Scenario,
-    settings: Mapping[str, str],
+    settings: Mapping[str, Any],
     sweep: Mapping[str, Any],
     out: str | None,
     plots: tuple[str, ...],
@@ -184,21 +166,22 @@ def project_and_write(
     rivals: Sequence[tuple[RivalForecast, Callable[[], Scenario]]] = (),
     of: QuantitySpec | None = None,
     read_as: str = "",
+    full: bool = True,
     **options: Any,
 ) -> None:
     """Project a scenario, and write its answers, tables and files; or print the steps of it.
 
     All other `RUN_OPTIONS` are among the `options`. With `rivals`, what makes the scenario of each rival forecast: they
     stand beneath the answer, drawn as it is. With `of`, the quantity of the world whose value it is, whose bounds the
-    answer is held to. `read_as` says how a question in words was understood.
+    answer is held to. `read_as` says how a question in words was understood. Where it is `full`, data
+    has what is behind the answer, too.
     """
     from forecast.api.options import GRID_KEYS, RUN_KEYS
-    from forecast.projection.engine import project
+    from forecast.projection.engine import loaded, project
     from forecast.projection.evaluate import measured_steps
     from forecast.projection.paths.run_cache import SHARED_BYTES, RunCache
     from forecast.scenarios.quantities.changes import parse_change
     from forecast.scenarios.question_text import at_dates
-    from forecast.scenarios.scenario import Scenario
 
     check_outputs(plots, {"SCENARIO": scenario if isinstance(scenario, str) else None}, out=out, report=report)
     as_of, lever_draws = options["as_of"], options["lever_draws"]
@@ -209,7 +192,7 @@ def project_and_write(
         raise UsageError("--lever-draws: is of the page that --report writes")
     stated = [parse_change(text) for text in options["changes"]]
     if at := options["at"]:
-        scenario = at_dates(scenario if isinstance(scenario, Scenario) else Scenario.load(scenario), at)
+        scenario = at_dates(loaded(scenario), at)
     drawn = {key: options[key] for key in (*RUN_KEYS, *GRID_KEYS) if key in options}
     drawn |= {"data": parse_data_option(options["rows"])}
     replaced = merge_settings(settings, parse_key_values(options["swaps"], "--swap"))
@@ -242,7 +225,7 @@ def project_and_write(
     pages = {} if report is None else {report: partial(_write_page, projection, scenario, report, lever_draws)}
     failed = show_projection(
         projection, Narrowing.of(options), level=options["level"], files=(out,), plots=plots, pages=pages,
-        as_json=as_json, rivals=others, of=of, read_as=read_as,
+        as_json=as_json, rivals=others, of=of, read_as=read_as, full=full,
     )  # fmt: skip
     # shapes that 'ask' puts beside that of a series weigh nothing: an answer without one of them is what was asked for,
     # and so is what is left as of a date

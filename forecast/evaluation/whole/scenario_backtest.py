@@ -40,7 +40,7 @@ from forecast.evaluation.whole.scenario_scores import (
 )
 from forecast.projection.claim_values import claim_draws
 from forecast.projection.crossing import weighted_quantiles
-from forecast.projection.engine import project
+from forecast.projection.engine import loaded, project
 from forecast.projection.result import Projection
 from forecast.scenarios.kinds.expression import Expression
 from forecast.scenarios.scenario import Scenario
@@ -310,7 +310,7 @@ def backtest_scenario(
     >>> float(found["origin"][-1]), bool(found["coverage"].sel(model="scenario").mean() > 0.8)
     (2023.5, True)
     """
-    whole = scenario if isinstance(scenario, Scenario) else Scenario.load(scenario)
+    whole = loaded(scenario)
     steps = _check_horizons(ahead)
     # without questions: of rivals each quantity keeps those that have data for it, and not for all that is asked
     bare = whole.restated({key: each for key, each in whole.stated.items() if key not in ("questions", "says")})

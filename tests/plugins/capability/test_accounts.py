@@ -25,7 +25,7 @@ class Worlds:
     """The worlds of a scenario in one variant, (time, draw)."""
 
     def __init__(self, name, draws, **asked):
-        self.run = forecast.project(name, draws=draws, **asked)
+        self.run = forecast.project({"extends": name}, draws=draws, **asked)
         self.data = self.run["projection"]
         time = self.data["time"]
         self.years = (time.dt.year + (time.dt.dayofyear - 1) / 365.25).values
@@ -326,7 +326,7 @@ def test_growth_of_sites_follows_spending_of_a_year_before_as_asked(asked):
 
 @pytest.mark.slow
 def test_the_largest_run_is_forecast_as_of_an_earlier_date():
-    run = forecast.project("model-compute", as_of=2024.0, draws=256, with_=USUAL)
+    run = forecast.project({"extends": "model-compute"}, as_of=2024.0, draws=256, with_=USUAL)
     path = run["projection"]["run"]
     path = path.isel(dict.fromkeys(set(path.dims) - {"time", "draw"}, 0)).transpose("time", "draw").values
     known = forecast.model("capability/training-compute@pool").fit(as_of=2024.0).observed()

@@ -181,7 +181,8 @@ def test_a_path_of_the_horizon_ends_at_a_working_life_and_no_date_hangs_on_that(
     text = {**text, "quantities": {**text["quantities"], "horizon": {**text["quantities"]["horizon"], **free}}}
     asked = {"draws": 128, "with_": {"variant": "trends continue"}}
     path, whole = (
-        forecast.project(each, **asked).quantities["horizon"].worlds.values for each in ("model-abilities", text)
+        forecast.project(each, **asked).quantities["horizon"].worlds.values
+        for each in ({"extends": "model-abilities"}, text)
     )
     np.testing.assert_allclose(path, np.minimum(whole, 6e6), rtol=1e-12)
     for minutes in (2400, 10020, 120_000):
@@ -203,7 +204,7 @@ def test_each_rival_is_taken_where_it_is_drawn(of):
 @pytest.mark.slow
 def test_a_loss_is_that_of_the_rival_that_is_drawn_and_repetition_costs(capsys):
     """In a scenario of its own: nothing on the path from money to dates reads it."""
-    run = forecast.project("model-loss", draws=256, with_={"variant": "trends continue"})
+    run = forecast.project({"extends": "model-loss"}, draws=256, with_={"variant": "trends continue"})
     names = ("loss", "loss_optimal", "loss_repeated", "unique_tokens", "tokens_used", "tokens_text", "lost_by")
     of = {name: run.quantities[name].worlds.squeeze().transpose(..., "draw").values for name in names}
     optimal = np.broadcast_to(of["lost_by"] == 0, of["loss"].shape)
@@ -500,7 +501,7 @@ def test_the_form_is_drawn_and_can_be_set_weighed_and_seen(capsys):
     assert "as much as before 80 %, less beyond 1e25 FLOP 20 %" in _line(shown)
     settings = ({"form": "straight"}, {"form": "{straight = 0.9, bent = 0.1}"}, {}, {"form": "bent"})
     medians = [
-        forecast.project("model-algorithms", draws=1024, with_={"variant": "trends continue"} | form)
+        forecast.project({"extends": "model-algorithms"}, draws=1024, with_={"variant": "trends continue"} | form)
         .answers["algorithms_2030"]
         .headline.median
         for form in settings

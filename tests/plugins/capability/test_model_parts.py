@@ -16,7 +16,7 @@ PARTS = [name for name in SCENARIOS if name not in (WHOLE, "model-loss")]
 
 @lru_cache
 def run(name: str) -> Projection:
-    return forecast.project(name, draws=64)
+    return forecast.project({"extends": name}, draws=64)
 
 
 @pytest.mark.parametrize("part", sample(PARTS, 6))

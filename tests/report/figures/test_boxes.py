@@ -16,7 +16,7 @@ from toolkit import sample
 #: Pixels by which boxes may touch: letters do not fill theirs.
 TOUCH = 1.5
 FEW = ("brain/brain-parity", "hardware/gpu-choice")
-SCENARIOS = get_registry().names("scenario")
+SCENARIOS = get_registry().names("scenario", parts=False)
 
 
 def parts_of(figure):
