@@ -239,9 +239,10 @@ def _check_chosen_by(graph: ScenarioGraph, path_of: Path, edition: editions.Edit
     cells = [each for each in cells if not is_file(each.table) and tables.descriptor_of(each.table) == path_of]
     for path in dict.fromkeys(path for path, _ in edition.added.values()):
         names = set(read_file(path))
-        lacking = [{*cell.where, cell.latest} - {*names, "", None} for cell in cells if cell.column in names]
+        lacking = [{*cell.where, cell.latest or ""} - {*names, ""} for cell in cells if cell.column in names]
         if lacking and all(lacking):
-            columns = " and ".join(f"'{printable(name, 60)}'" for name in sorted(map(str, min(lacking, key=len))))
+            fewest: list[str] = min(map(sorted, lacking), key=lambda names: len(names))
+            columns = " and ".join(f"'{printable(name, 60)}'" for name in fewest)
             raise UsageError(
                 f"{printable(Path(path).name, 60)}: expected the columns {columns}, which tell the rows of "
                 f"{edition.package.name} that count"
