@@ -14,6 +14,7 @@ from forecast.errors import ForecastError, printable
 from forecast.projection.result import DateAnswer, FirstAnswer, ProjectedAnswer, Projection, RankingAnswer, ValueAnswer
 from forecast.projection.result.observed_values import last_observation
 from forecast.projection.result.projected_answers import AnswerDistribution, RankingRow
+from forecast.report.quantity_bounds import is_at_bound
 from forecast.report.words.date_text import as_text, fine_interval, month
 from forecast.report.words.number_text import (
     amount,
@@ -452,7 +453,8 @@ def _value_sentence(answer: ValueAnswer, words: Labels) -> str:
         idle = {"now", "now_date", "ratio"} - {*now_texts, *more}
         return written(sentences[case], texts | {"low": low, "high": high} | more | now_texts, idle)
     pooled = pooled_over(answer, words)
-    return fill("value", "same" if same else "", **texts, low=low, median=median, high=high, pooled=pooled)
+    flag = "bounded" if is_at_bound(answer) else "same" if same else ""
+    return fill("value", flag, **texts, low=low, median=median, high=high, pooled=pooled)
 
 
 def first_shares(answer: FirstAnswer, words: Labels) -> Iterator[tuple[str, tuple[float, float]]]:

@@ -14,6 +14,10 @@ from forecast.report.words.number_text import amount, percent
 
 #: What arithmetic may add to a bound that holds, and in which share of the worlds one decides before it is said.
 BOUND_RTOL, MIN_BINDING_SHARE = 1e-9, 0.1
+#: What an interval of 90 % leaves no room beside.
+MIN_WHOLE_SHARE = 0.9
+#: Of magnitude that an interval may span before it is said.
+MAX_ORDERS = 6.0
 _SIDES = {"limit": "above", "at_least": "below"}
 
 
@@ -27,7 +31,8 @@ def bound_lines(run: Projection, quantity: QuantitySpec) -> list[str]:
     quantity : QuantitySpec
     """
     bounds = {"limit": (quantity.ceiling, quantity.ceiling_source), "at_least": (quantity.floor, quantity.floor_source)}
-    binding: dict[str, float | None] = dict(_binding_shares(run))
+    opening = run.opening
+    binding: dict[str, float | None] = dict(binding_shares(opening) if isinstance(opening, ValueAnswer) else ())
     for answer in run.values:
         ends = [end for row in answer.rows if row.distribution is not None for end in row.distribution.quantiles]
         values = units.convert(np.array(ends), answer.unit, quantity.unit, where=f"quantity '{quantity.name}'")
@@ -50,6 +55,25 @@ def bound_lines(run: Projection, quantity: QuantitySpec) -> list[str]:
     return lines
 
 
+def width_lines(run: Projection) -> list[str]:
+    """Say how wide the interval of a value is, where that is more than six orders of magnitude, and what bounds it.
+
+    Parameters
+    ----------
+    run : Projection
+    """
+    found = opening.headline if isinstance(opening := run.opening, ValueAnswer) else None
+    if opening is None or found is None or found.medians is not None or found.quantiles[0] <= 0:
+        return []
+    orders = float(np.log10(found.quantiles[4] / found.quantiles[0]))
+    if orders <= MAX_ORDERS:
+        return []
+    bounded = any(limit.name == opening.text and limit.bound == "limit" for limit in run.limits)
+    return [
+        f"the 90 % interval spans {orders:.0f} orders of magnitude{'' if bounded else ', and no upper bound is known'}"
+    ]
+
+
 def identity_line(quantity: QuantitySpec) -> str:
     """Say what observes a quantity and what bounds it.
 
@@ -64,13 +88,17 @@ def identity_line(quantity: QuantitySpec) -> str:
     return f"What observes it: {quantity.observed}. Bounds: {'; '.join(bounds) or 'none known'}."
 
 
-def _binding_shares(run: Projection) -> Iterator[tuple[str, float]]:
+def binding_shares(answer: ValueAnswer) -> Iterator[tuple[str, float]]:
     """Yield in which share of the worlds either bound of what is asked binds, at the date of the answer."""
-    opening = run.opening
-    if not isinstance(opening, ValueAnswer):
-        return
-    place = int(np.abs(run.years - decimal_year([opening.date])[0]).argmin())
-    for limit in run.limits:
-        chosen = {choice: value for choice, value in opening.default.items() if choice in limit.choices}
-        if limit.name == opening.text and chosen.items() <= limit.choices.items():
+    place = int(np.abs(answer.run.years - decimal_year([answer.date])[0]).argmin())
+    for limit in answer.run.limits:
+        chosen = {choice: value for choice, value in answer.default.items() if choice in limit.choices}
+        if limit.name == answer.text and chosen.items() <= limit.choices.items():
             yield limit.bound, float(limit.probability[place])
+
+
+def is_at_bound(answer: ValueAnswer) -> bool:
+    """Tell whether a value that has no interval is at a bound in nearly all worlds, and so no stated number."""
+    found = answer.headline
+    alike = found is not None and found.medians is None and found.quantiles[0] == found.quantiles[4]
+    return alike and any(share >= MIN_WHOLE_SHARE for _, share in binding_shares(answer))

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from forecast.base import access
 from forecast.base.dates import parse_year
@@ -269,7 +269,7 @@ def read_line(
         (each, partial(read, at=at, until=until, rival=each.name, shapes=()))
         for each in (() if of is None or rival or read_as else of.rivals)
     ]
-    return AskedLine(scenario, rest, of if of is not None and of.name == text.strip() else None, rivals, read_as)
+    return AskedLine(scenario, rest, of if is_name(text.strip()) else None, rivals, read_as)
 
 
 def _full_name(key: Any, names: Sequence[str], others: Collection[str]) -> Any:
@@ -371,6 +371,12 @@ def rival_line(text: str) -> str:
             spec = record.spec
             differs = next(each.differs for each in spec.rivals if each.name == rival)
             return f"{part['name']} is another forecast of {spec.name}: {differs}."
+        name = part["name"] or ""
+        if "/" in name and (model := _find_or_none("model", name.partition("@")[0])) is not None:
+            of = _quantity_of_trend(model)
+            return (
+                "" if of is None else f"{name} is a trend alone; the forecast of what it is of: forecast ask {of.name}"
+            )
     specs = [each.spec for each in get_registry().records("quantity")]
     told = [
         f"with {choice} = {value} of {spec.name} ({each.differs})"
@@ -519,7 +525,8 @@ class _Names:
                 beside = {"shape": registry.find("shape", shape).full_name}
             else:
                 beside = self.shaped(model.full_name) if isinstance(model.spec, TrendSpec) else {}
-            bounds = {**_limits_of_rival(name), **self.bounds} if beside else {}
+            # of a quantity of the world that rests on it, the bounds are that quantity's
+            bounds = {**({} if self._within else _limits_of_trend(model)), **self.bounds} if beside else {}
             self.quantities[mine] = {"model": model.full_name, **beside, **bounds}
             self.labels[mine] = model.spec.title or mine
             self.moving = self.moving or bool(beside)
@@ -670,11 +677,19 @@ def _limits_of(spec: QuantitySpec) -> dict[str, str]:
     return {key: f"{value!r} {spec.unit}".strip() for key, value in ends.items() if value is not None}
 
 
-def _limits_of_rival(name: str) -> dict[str, str]:
-    """Return the bounds of the quantity of the world of which a trend is a rival forecast; empty for any other."""
-    specs = [each.spec for each in get_registry().records("quantity")]
-    of = (spec for spec in specs if isinstance(spec, QuantitySpec) and name in [each.forecast for each in spec.rivals])
-    return next(map(_limits_of, of), {})
+def _quantity_of_trend(model: Record) -> QuantitySpec | None:
+    """Return the quantity of the world that a trend alone forecasts, in whichever shape; None for any other."""
+    for record in get_registry().records("quantity"):
+        spec = record.spec
+        for door in (spec.forecast, *(each.forecast for each in spec.rivals), *spec.also):
+            if model.full_name == getattr(_find_or_none("model", door.partition("@")[0]), "full_name", ""):
+                return cast(QuantitySpec, spec)
+    return None
+
+
+def _limits_of_trend(model: Record) -> dict[str, str]:
+    """Return the bounds of the quantity of the world that a trend forecasts; empty for any other."""
+    return {} if (spec := _quantity_of_trend(model)) is None else _limits_of(spec)
 
 
 def _quantity_and_rival(name: str, *, doors: bool = True) -> tuple[Record | None, str]:

@@ -45,7 +45,6 @@ def models() -> Iterator[ModelSpec]:
         table="datasets/accelerator-prices",
         each="device",
         target="forecast_hardware.prices:make_device_price",
-        table="datasets/accelerator-prices",
         qualifiers={"dollars": "nominal"},
         note="of a GeForce RTX 4090 unless a device stands behind @; a launch price is no quote",
         reference="tables datasets/accelerator-prices, datasets/compute-prices and datasets/accelerators",

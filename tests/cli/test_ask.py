@@ -149,7 +149,9 @@ def test_what_is_asked_can_be_changed_saved_and_drawn(said, here):
     out = said("ask", *asked, "--out", "a.nc", "--plot", "a.svg", "--report", "a.html", "--lever-draws", "0")
     assert out.code == 0, out.err
     assert {path.name for path in here.iterdir()} >= {"a.nc", "a.svg", "a.html"}
-    assert said("show", "a.nc").out.splitlines()[0] == out.out.splitlines()[0]
+    trend, answer = out.out.split("\n\n", 1)
+    assert "forecast ask largest-run" in trend, "a trend alone says whose forecast it is not"
+    assert said("show", "a.nc").out.splitlines()[0] == answer.splitlines()[0]
 
 
 # --- what is not ------------------------------------------------------------------------------------------------------

@@ -109,7 +109,7 @@ def show_projection(
     """
     from forecast.base.warning_lines import warning_lines
     from forecast.report import figures
-    from forecast.report.quantity_bounds import bound_lines
+    from forecast.report.quantity_bounds import bound_lines, width_lines
     from forecast.report.result_data import tidy_columns
 
     for name in narrowing.shown:
@@ -121,7 +121,7 @@ def show_projection(
     if drawn["panel"] is not None:
         figures.check_panel(run, drawn["panel"])
     failures = run.failures
-    outside = [] if of is None else bound_lines(run, of)
+    outside = [*([] if of is None else bound_lines(run, of)), *width_lines(run)]
     emit_files(
         functools.cache(partial(_result, run, level=level, rivals=rivals, only=None if full else narrowing.shown)),
         text=partial(_show, run, narrowing, rivals=rivals, read_as=read_as, level=level, of=of),

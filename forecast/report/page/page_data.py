@@ -35,6 +35,7 @@ from forecast.report.page.appendices import AssumptionLabels, about, appendices,
 from forecast.report.page.draw_encoding import EncodedDraws, EncodedValues, encode_codes, shorter, to_base64
 from forecast.report.page.lever_controls import LeverAnswers, answer_titles, carried_answer, lever_controls
 from forecast.report.page.tornado_data import tornado_data
+from forecast.report.quantity_bounds import is_at_bound
 from forecast.report.rows import COLUMNS, MAX_RANKING_COMBINATIONS, question_label, race_group
 from forecast.report.words.number_text import amount, percent, scale_of
 from forecast.report.words.patterns import fill, load_patterns
@@ -248,6 +249,7 @@ def _question(answer: ProjectedAnswer, words: Labels) -> dict[str, Any]:
     if isinstance(answer, ValueAnswer):
         clauses = [value_title(answer, each, words) for each in chosen]
         more: dict[str, Any] = {"on": on_date(answer.date), "last": answer.place == len(answer.dates) - 1}
+        more |= {"bounded": True} if is_at_bound(answer) else {}
     else:
         assert isinstance(answer, DateAnswer)
         clauses = [event(answer, each, words) for each in chosen]

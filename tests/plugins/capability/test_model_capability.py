@@ -141,7 +141,7 @@ def test_it_starts_at_what_is_known(of):
     assert of("largest_now", unit="FLOP").min() == 1e27
     assert of("site", unit="FLOP/s")[0].min() >= 1.1e21 * (1 - 1e-9)
     assert of("index")[0].min() >= 164.9  # GPT-6 Astra, 2026-09
-    for name in ("training-compute", "largest-site", "index-level", "chip-stock", "tokens-per-dollar", "time-horizon"):
+    for name in ("training-compute", "largest-site", "eci", "chip-stock", "tokens-per-dollar", "time-horizon"):
         seen = forecast.model(f"capability/{name}@pool").fit().observed()
         drawn = forecast.model(f"capability/{name}@pool").fit().sample(
             seen.time[-1:], {}, Streams(0, name, 0), observed=True
@@ -233,7 +233,7 @@ def _gains(of):
 
 CASES = [
     (name, as_of, ahead)
-    for name, first in (("training-compute", 2021), ("time-horizon", 2021), ("index-level", 2024))
+    for name, first in (("training-compute", 2021), ("time-horizon", 2021), ("eci", 2024))
     for as_of in range(first, 2025)
     for ahead in (1.0, 2.0)
 ]
