@@ -240,9 +240,13 @@ def _read_answers(spec: ClaimSpec, where: str, texts: Mapping[str, str] | None =
     return {name: read_claim_value(run, text, where=f"{where}: answers.{name}") for name, text in wanted.items()}
 
 
-@lru_cache(maxsize=1)
+#: Runs that claims share: those of one source alternate between a few scenarios, and a run may hold 10,000 worlds.
+_MAX_SHARED_RUNS = 4
+
+
+@lru_cache(maxsize=_MAX_SHARED_RUNS)
 def _run_scenario(registry: Registry, scenario: str, settings: tuple[tuple[str, str], ...], draws: int) -> Projection:
-    """Run a scenario; claims that follow one another share its run, while plugins stay what they are."""
+    """Run a scenario; claims that are near one another share its run, while plugins stay what they are."""
     from forecast.projection.engine import project
 
     return project(scenario, with_=dict(settings), draws=draws, keep=draws)
@@ -276,13 +280,22 @@ def evaluate_all(
         Called with (claims done, claims in all).
     """
     claims = [(record, record.spec) for record in records if isinstance(record.spec, ClaimSpec)]
-    evaluated = []
-    for done, (record, spec) in enumerate(claims, start=1):
-        evaluated.append((record, evaluate(spec)))
+    verdicts: dict[int, dict[str, Any]] = {}
+    by_run = sorted(enumerate(claims), key=lambda each: _run_of(each[1][1]))  # each run is made once
+    for done, (place, (_, spec)) in enumerate(by_run, start=1):
+        verdicts[place] = evaluate(spec)
         if progress is not None:
             progress(done, len(claims))
-    shared = Counter(r.spec.name for r, _ in evaluated)
-    return [{**claim, "id": r.full_name if shared[r.spec.name] > 1 else claim["id"]} for r, claim in evaluated]
+    shared = Counter(spec.name for _, spec in claims)
+    return [
+        {**verdicts[place], **({"id": record.full_name} if shared[spec.name] > 1 else {})}
+        for place, (record, spec) in enumerate(claims)
+    ]
+
+
+def _run_of(spec: ClaimSpec) -> tuple[str, str, int]:
+    """Return what tells the run from which a claim is read from those of others; empty of one that needs none."""
+    return (spec.scenario, repr(dict(spec.settings)), spec.draws) if spec.answers else ("", "", 0)
 
 
 def required_value(spec: ClaimSpec) -> dict[str, Any] | None:

@@ -112,10 +112,17 @@ def laid_out(axis: Axes) -> None:
     figure.draw_without_rendering()
 
 
+def lay_out(figure: Figure) -> None:
+    """Lay out a figure of `sheet`, whose engine sets its ticks and places without drawing what they hold."""
+    engine = figure.get_layout_engine()
+    assert engine is not None
+    engine.execute(figure)
+
+
 def finish_layout(figure: Figure) -> None:
     """Lay a figure out for good, at round places: the solver of layouts leaves rounding errors of either sign."""
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")
+    lay_out(figure)
+    figure.set_layout_engine(None)  # with "none" matplotlib draws a figure once more before it saves it
     parts: list[Any] = [figure]
     while parts:
         part = parts.pop()

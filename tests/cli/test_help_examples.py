@@ -15,6 +15,7 @@ import forecast
 from forecast import save
 from forecast.cli import cli
 from forecast.conformance import answer_checks
+from forecast.contract.registry import Registry
 from forecast.evaluation import ledger
 from forecast.tables import csv_format
 from forecast.tables.remote import trust_on_first_use
@@ -146,6 +147,12 @@ def upstream(monkeypatch):
     monkeypatch.setenv("FORECAST_DATA", str(Path("cache").absolute()))
 
 
+def few_scenarios(registry, kind, *, names, **options):
+    """Return the names of a kind; of the scenarios those that rest on the tables of the examples, and another one."""
+    few = {"brain/brain-parity", "capability/chain", "capability/model-compute"}
+    return [each for each in names(registry, kind, **options) if kind != "scenario" or each in few]
+
+
 def check(said, monkeypatch, example):
     words = shlex.split(example)[1:]
     with forecast.allow(paths=["."]), monkeypatch.context() as patch:
@@ -158,6 +165,8 @@ def check(said, monkeypatch, example):
             words = [own if word == SHOWN_ID else word for word in words]
         if any(words[: len(each)] == each for each in DRAWING) and "--draws" not in words:
             words += ["--draws", "100"]
+        if words[0] == "backtest" and "--whole" in words:
+            words += ["--draws", "100"]
         if words[0] in (serving := {"explore": "explore", "mcp": "agents"}):
             pytest.importorskip({"explore": "uvicorn"}.get(words[0], words[0]))
             patch.setattr(f"forecast.cli.{serving[words[0]]}.server.serve", lambda *_: None)
@@ -165,8 +174,10 @@ def check(said, monkeypatch, example):
             upstream(patch)
             for earlier in ((), ("--update",)) if "@" in example or "--update" in words else ():
                 assert said("tables", "fetch", "epoch-models", *earlier).code == 0
-        if "--all" in words:  # the levers of each scenario are moved where its plugin is held to the contract
-            patch.setattr(answer_checks, "lever_breaches", lambda *_, **__: ())
+        if "--all" in words:  # each scenario and its levers are held to the contract with its plugin: here one is, and
+            patch.setattr(answer_checks, "lever_breaches", lambda *_, **__: ())  # every quantity by all its doors
+        if "--all" in words or words[:2] == ["tables", "refresh"]:
+            patch.setattr(Registry, "names", functools.partialmethod(few_scenarios, names=Registry.names))
         done = said(*words)
     assert done.code == (example == OFFLINE), f"exit {done.code}: {done.err}"
     assert example != OFFLINE or ("nobody answers here" in done.out and "epoch-models" in done.out)

@@ -182,7 +182,7 @@ def compose(run: Projection, *, panel: str | None = None, width: str = "page", t
     heights[-1] = _legend(pieces[-1], axes, {part.marks for part in parts}, inches * _POINTS_PER_INCH)
     grid.set_height_ratios(heights)
     figure.set_size_inches(inches, sum(heights))
-    figure.draw_without_rendering()
+    plot_style.lay_out(figure)
     for axis in axes:
         plot_style.thin(axis.xaxis)
     for part in parts:

@@ -53,6 +53,7 @@ def boxes(figure):
 def faults(figure):
     """Say what lies over what, and what leaves the sheet."""
     plot_style.finish_layout(figure)
+    figure.draw_without_rendering()  # which puts the texts of a legend in their places
     sheet, found = figure.bbox, boxes(figure)
     out = [
         f"{text!r} leaves the sheet"
