@@ -8,6 +8,7 @@ misspelt ``primaryKey`` would otherwise be passed over in silence.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -34,6 +35,8 @@ from forecast.tables.schema import cells, checks
 from forecast.units.qualifiers import ATTRIBUTES
 
 MAX_DESCRIPTOR_BYTES = 4 * 2**20
+#: A larger descriptor is parsed anew each time, so that those of strangers do not fill the memory.
+_MAX_CACHED_BYTES = 2**18
 FIELD_TYPES = ("string", "number", "integer", "date", "boolean")
 _PARSERS = {"number": cells.parse_cell_number, "integer": cells.integer, "date": cells.date, "boolean": cells.boolean}
 HASH_PATTERN = re.compile(r"sha256:[0-9a-f]{64}")
@@ -240,8 +243,17 @@ def read_descriptor(path: Path) -> Package:
     Traceback (most recent call last):
     forecast.errors.TableError: datapackage.json: package.primarykey: unknown key; ...
     """
+    data = read_bytes(path, limit=MAX_DESCRIPTOR_BYTES, error=TableError)
+    if len(data) > _MAX_CACHED_BYTES:
+        return _parse_descriptor(path, data)
+    package = _cached_descriptor(path, data)
+    reachable = all(each.remote or access.inside(package.folder, each.path) for each in package.resources)
+    return package if reachable else _parse_descriptor(path, data)  # what may be read is another since: it says so
+
+
+def _parse_descriptor(path: Path, data: bytes) -> Package:
     label = printable(path.parent.name + "/" + path.name if path.parent.name else path.name)
-    raw = strict_json(read_bytes(path, limit=MAX_DESCRIPTOR_BYTES, error=TableError), where=label, error=TableError)
+    raw = strict_json(data, where=label, error=TableError)
     r = _DescriptorReader(label)
     top = r.read_form(raw, "package", _PACKAGE)
     entries = raw["resources"] if isinstance(raw, dict) and isinstance(raw.get("resources"), list) else []
@@ -266,6 +278,10 @@ def read_descriptor(path: Path) -> Package:
         resources=tuple(resources),
         description=cells.normalise_text(top.get("description", "")),
     )
+
+
+#: Every run asks for the hashes of its tables. The file is read each time, and what stands in it is checked once.
+_cached_descriptor = functools.lru_cache(maxsize=64)(_parse_descriptor)
 
 
 def _resource(r: _DescriptorReader, raw: Any, at: str, folder: Path) -> Resource | None:
