@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Hashable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,36 +22,26 @@ from forecast.planning.allocate import best_splits, price_of
 from forecast.projection.paths.run_cache import SHARED_BYTES, RunCache
 from forecast.projection.source_tables import OwnRows
 from forecast.report.words.number_text import amount, amount_range, format_number, percent, scale_of
-from forecast.scenarios.kinds.law_ref import LawRef
 from forecast.scenarios.settings.setting_values import parse_measured, parse_set_number
 
 Array = NDArray[np.float64]
+Amount = float | str | None
 
 #: The options and their units in a plan; the first five say how much is trained, the others how fast.
 GIVEN_UNITS = {
     "budget": "USD", "compute": "FLOP", "loss": "nat/token", "size": "param", "tokens": "token",
     "days": "day", "cards": "", "power": "MW",
 }  # fmt: skip
-_HOW_MUCH, _HOW_FAST = tuple(GIVEN_UNITS)[:5], tuple(GIVEN_UNITS)[5:]
-#: Options that say how much more often than once, and what of them is too much.
-_TOLD_TWICE = {
-    ("compute", "loss"): "one of them",
-    ("size", "tokens", "loss"): "--loss", ("size", "tokens", "compute"): "--compute",
+_HOW_MUCH, _HOW_FAST = frozenset([*GIVEN_UNITS][:5]), frozenset([*GIVEN_UNITS][5:])
+#: A plan's lines by the quantity of the scenario: what it is called, and its unit. Costs by who owns the devices need
+#: not be there, and are not known where no table gives an amount; those that begin with a dash are parts of the rent.
+LINES = {
+    "work": ("compute", "FLOP"), "size": ("parameters", "param"), "tokens": ("tokens", "token"),
+    "loss": ("loss", "nat/token"), "duration": ("duration", "day"), "cost": ("rent", "USD"),
+    "cost_specialised": ("- specialised", "USD"), "cost_marketplace": ("- marketplace", "USD"),
+    "cost_hyperscaler": ("- large cloud", "USD"), "cost_owned": ("own", "USD"), "energy": ("electricity", "MWh"),
+    "carbon": ("CO2", "Mg"), "site_power": ("power", "MW"), "filled": ("memory filled", ""),
 }  # fmt: skip
-#: A plan's lines: quantity of the scenario, what it is called, its unit.
-LINES = (
-    ("work", "compute", "FLOP"), ("size", "parameters", "param"), ("tokens", "tokens", "token"),
-    ("loss", "loss", "nat/token"), ("duration", "duration", "day"), ("cost", "rent", "USD"),
-    ("energy", "electricity", "MWh"), ("carbon", "CO2", "Mg"), ("site_power", "power", "MW"),
-    ("filled", "memory filled", ""),
-)  # fmt: skip
-#: Costs by who owns the devices, which a scenario need not have; an amount that no table gives is not known.
-COSTS = (
-    ("cost_specialised", "- specialised"), ("cost_marketplace", "- marketplace"),
-    ("cost_hyperscaler", "- large cloud"), ("cost_owned", "own"),
-)  # fmt: skip
-#: Those that are parts of the rent, in its unit.
-_RENTS = frozenset(dict(COSTS)) - {"cost_owned"}
 #: Where nothing says how fast.
 DEFAULT_DAYS = 90.0
 #: The other model that is offered is so much smaller.
@@ -61,6 +51,8 @@ _LEAST_DRAWS = 100
 #: More than ten times those of the largest site.
 _MAX_CARDS = 10_000_000
 _FIRST_CARDS, _FIRST_WORK, _MAX_ROUNDS, _SAME = 1024.0, 1e24, 20, 1e-3
+#: Compute for which the law is asked which size is best.
+_COMPUTE_GRID = np.geomspace(1e15, 1e32, 69)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,12 +66,11 @@ class PlannedRun:
     device : str
     cards : int
     draws : mapping of str to ndarray
-        The quantities of `LINES` and `COSTS` in their units, a number a world; one where nothing is uncertain, and
-        not a number of a cost that is not known.
-    over_budget, late : float or None
-        How likely it costs or lasts more than was given; None where that was left open.
+        The quantities of `LINES` in their units, a number a world; one where nothing is uncertain, and not a number of
+        a cost that is not known.
     over : mapping of str to float
-        How likely each of the costs that are known is more than the budget, by who owns the devices.
+        How likely each of the costs that are known is more than the budget, and the duration more than the days:
+        ``over["cost"]``, ``over["duration"]``; without those that were left open.
     loss : float, optional
         What was given: it is reached at the fitted parameters of the law, and stands for the median of its draws.
     """
@@ -88,17 +79,15 @@ class PlannedRun:
     device: str
     cards: int
     draws: Mapping[str, Array]
-    over_budget: float | None
-    late: float | None
     over: Mapping[str, float] = field(default_factory=dict)
     loss: float | None = None
 
     def interval(self, name: str, level: float = DEFAULT_LEVEL) -> tuple[float, float, float]:
         """Return the lower end, the median and the upper end of a quantity."""
-        low, middle, high = np.quantile(self.draws[name], [(1 - level) / 2, 0.5, (1 + level) / 2])
+        low, middle, high = np.quantile(self.draws[name], [(1 - level) / 2, 0.5, (1 + level) / 2]).tolist()
         if name == "loss" and self.loss is not None:
-            low, middle, high = min(low, self.loss), self.loss, max(high, self.loss)
-        return float(low), float(middle), float(high)
+            return min(low, self.loss), self.loss, max(high, self.loss)
+        return low, middle, high
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -125,23 +114,20 @@ class Plan(Answer):
     def sentence(self) -> str:
         """The plan in one plain sentence."""
         first = self.plans[0]
-
-        def median_of(name: str, unit: str) -> str:
-            return _with_interval(*first.interval(name), unit)
-
-        limits = [(first.over_budget, "cost more than", "budget"), (first.late, "take longer than", "days")]
-        chances = [
-            f"{percent(chance)} likely to {what} {amount(self.constraints[limit], GIVEN_UNITS[limit], 3)}"
-            for chance, what, limit in limits
-            if chance is not None
-        ]
-        trained = f"{_counted(first.interval('size')[1])} parameters on {_counted(first.interval('tokens')[1])} tokens"
+        low, middle, high = first.interval("loss")
+        loss = f"{middle:.3g} (90 %: {low:.3g} to {high:.3g})" if low < high else f"{middle:.3g}"
+        size, tokens = (_counted(first.interval(name)[1]) for name in ("size", "tokens"))
         is_priced = math.isfinite(first.interval("cost")[1])
-        cost = f" for {median_of('cost', 'USD')}" if is_priced else ", and what renting costs is not known"
+        cost = f"for {_with_interval(first, 'cost')}" if is_priced else "and what renting costs is not known"
+        chances = " and ".join(
+            f"{percent(first.over[name])} likely to {what} {amount(self.constraints[limit], GIVEN_UNITS[limit], 3)}"
+            for name, what, limit in (("cost", "cost more than", "budget"), ("duration", "take longer than", "days"))
+            if name in first.over
+        )
         return (
-            f"{first.cards:,} {'rented ' if is_priced else ''}{self.called(first.device)} train {trained} "
-            f"({amount(first.interval('work')[1], 'FLOP')}) to a loss of {median_of('loss', 'nat/token')} in "
-            f"{median_of('duration', 'day')}{cost}{': ' + ' and '.join(chances) if chances else ''}."
+            f"{first.cards:,} {'rented ' if is_priced else ''}{self.called(first.device)} train {size} parameters on "
+            f"{tokens} tokens ({amount(first.interval('work')[1], 'FLOP')}) to a loss of {loss} in "
+            f"{_with_interval(first, 'duration')}{'' if is_priced else ','} {cost}{': ' if chances else ''}{chances}."
         )
 
     def called(self, device: str) -> str:
@@ -154,25 +140,23 @@ class Plan(Answer):
         One screen: the power and the share of the memory, where nothing asks for them, are in `to_record` alone, as is
         how likely every owner's cost is over the budget.
         """
+        hidden = {"filled"} if "power" in self.constraints else {"filled", "site_power"}
         yield ["device", *(self.called(each.device) for each in self.plans)]
         yield ["cards", *(f"{each.cards:,}" for each in self.plans)]
-        for name, label, unit in _lines(self.plans[0].draws):
-            if name == "filled" or (name == "site_power" and "power" not in self.constraints):
-                continue
-            every = [each.interval(name, level) for each in self.plans]
-            if name not in _RENTS:  # which have the unit of the rent above them
+        for name in (each for each in self.plans[0].draws if each not in hidden):
+            (label, unit), every = LINES[name], [each.interval(name, level) for each in self.plans]
+            is_part = label.startswith("-")  # which has the unit of the rent above it
+            if not is_part:
                 factor, named = scale_of([middle for _, middle, _ in every], unit)
-            shown = "" if unit in ("param", "token") or name in _RENTS else named
+            shown = "" if unit in ("param", "token") or is_part else named
             yield [", ".join(filter(None, (label, shown))), *(_cell(each, unit, factor) for each in every)]
-        for label, chances in (
-            ("over budget", [each.over_budget for each in self.plans]), ("late", [each.late for each in self.plans]),
-        ):  # fmt: skip
-            if any(chance is not None for chance in chances):
-                yield [label, *("not known" if chance is None else percent(chance) for chance in chances)]
+        for label, key, limit in (("over budget", "cost", "budget"), ("late", "duration", "days")):
+            if limit in self.constraints:
+                yield [label, *(percent(each.over[key]) if key in each.over else "not known" for each in self.plans)]
 
     def to_record(self, level: float = DEFAULT_LEVEL) -> dict[str, Any]:
         """Return it as plain data, with exact numbers."""
-        low, high = f"p{50 * (1 - level):02.0f}", f"p{50 * (1 + level):02.0f}"
+        keys = "unit", f"p{50 * (1 - level):02.0f}", "p50", f"p{50 * (1 + level):02.0f}"
         return {
             "sentence": self.sentence,
             "given": dict(self.constraints),
@@ -181,9 +165,9 @@ class Plan(Answer):
             "plans": [
                 {
                     "name": each.name, "device": each.device, "cards": each.cards,
-                    **{n: {"unit": unit, **dict(zip((low, "p50", high), each.interval(n, level), strict=True))}
-                       for n, _, unit in _lines(each.draws)},
-                    "over_budget": each.over_budget, "late": each.late, "over_budget_by": dict(each.over),
+                    **{n: dict(zip(keys, (LINES[n][1], *each.interval(n, level)), strict=True)) for n in each.draws},
+                    "over_budget": each.over.get("cost"), "late": each.over.get("duration"),
+                    "over_budget_by": {name: chance for name, chance in each.over.items() if name != "duration"},
                 }
                 for each in self.plans
             ],
@@ -191,24 +175,11 @@ class Plan(Answer):
 
 
 def plan(
-    *,
-    budget: float | str | None = None,
-    compute: float | str | None = None,
-    loss: float | str | None = None,
-    size: float | str | None = None,
-    tokens: float | str | None = None,
-    days: float | str | None = None,
-    by: str | float | None = None,
-    cards: float | str | None = None,
-    power: float | str | None = None,
-    device: str = "",
-    risk: float = 0.2,
-    scenario: str = "",
-    with_: Mapping[str, object] | None = None,
-    data: OwnRows | None = None,
-    draws: int = 2048,
-    seed: int = 0,
-) -> Plan:
+    *, budget: Amount = None, compute: Amount = None, loss: Amount = None, size: Amount = None, tokens: Amount = None,
+    days: Amount = None, by: str | float | None = None, cards: Amount = None, power: Amount = None, device: str = "",
+    risk: float = 0.2, scenario: str = "", with_: Mapping[str, object] | None = None, data: OwnRows | None = None,
+    draws: int = 2048, seed: int = 0,
+) -> Plan:  # fmt: skip
     """Plan a training run: the options that are given settle those left open.
 
     One of the first five says how much is trained, one of the others how fast; each may be a number in its unit or a
@@ -250,104 +221,64 @@ def plan(
     --------
     >>> import forecast
     >>> plan = forecast.plan(budget="20M USD", days=120, draws=256)
-    >>> plan.plans[0].name, round(plan.plans[0].over_budget, 1), plan.binds
+    >>> plan.plans[0].name, round(plan.plans[0].over["cost"], 1), plan.binds
     ('cheapest', 0.2, 'budget')
     """
-    options_by_name = {"budget": budget, "compute": compute, "loss": loss, "size": size, "tokens": tokens, "days": days,
-              "cards": cards, "power": power}  # fmt: skip
-    if not 0 < risk < 1:
-        raise UsageError(f"plan: risk: expected a share between 0 and 1, got {risk:g}")
+    given = {"budget": budget, "compute": compute, "loss": loss, "size": size, "tokens": tokens, "days": days,
+             "cards": cards, "power": power}  # fmt: skip
+    constraints = {name: _number(name, value) for name, value in given.items() if value is not None}
     base = Scenario.load(scenario or _planning_scenario())
-    choice = base.choices["device"]
-    own = device.lower().replace(" ", "-")  # RTX 4090: of the one name that ends so
-    ends = [each for each in (*choice.values, *choice.left_out) if f"-{each}".endswith(f"-{own}")]
-    device = ends[0] if len(ends) == 1 and device else device
-    if device in choice.left_out:  # it may lack no more than a rent
-        values = [device, *choice.values]
-        base = Scenario.from_dict(
-            {"extends": base.name, "choices": {"device": {"values": values, "kind": "definition"}}}
-        )
-    constraints = {name: _number(name, value) for name, value in options_by_name.items() if value is not None}
     if by is not None:
         constraints["days"] = min(constraints.get("days", math.inf), _days_until(by, base))
-    for told, too_much in _TOLD_TWICE.items():
-        if constraints.keys() >= set(told):
-            first, second = told[:2]
-            raise UsageError(f"plan: --{first} and --{second} say how much by themselves; leave {too_much} out")
+    told = [name for name in constraints if name in _HOW_MUCH - {"budget"}]
+    if len(told) > 2 or {"compute", "loss"} <= constraints.keys():  # compute and loss follow from size and tokens
+        raise UsageError(f"plan: {' and '.join(f'--{name}' for name in told)} say too much: leave one of them out")
+    if not 0 < risk < 1:
+        raise UsageError(f"plan: risk: expected a share between 0 and 1, got {risk:g}")
     if "device" in (with_ or {}):
         raise UsageError("plan: set: device: it is named by --device")
-    if not any(name in constraints for name in _HOW_MUCH) and not {"cards", "days"} <= set(constraints):
+    if not constraints.keys() & _HOW_MUCH and not {"cards", "days"} <= constraints.keys():
         raise UsageError(
             "plan: two things are open: say how much (--budget, --compute, --loss, --size or --tokens), or how fast "
             "with both --cards and --days"
         )
+    base, device = _with_device(base, device)
     options = {"draws": draws, "seed": seed, "data": data}
-    planner = _Planner(base, constraints, device, risk, dict(with_ or {}), options)
-    planner.device, work, n_cards, binds = planner.solve()
-    if not constraints.keys() & {"compute", "size", "tokens"}:
-        work = float(f"{work:.4g}")  # nobody plans to more digits, and they stand in its sentence
-    if n_cards > _MAX_CARDS:
-        raise UsageError(
-            f"plan: it takes {n_cards:,.3g} {planner.device}: expected up to {_MAX_CARDS:,}, ten times those of the "
-            f"largest site, which do {work * _MAX_CARDS / n_cards:.2g} FLOP in that time; ask for less or more days"
-        )
-    size_ = planner.best_size(work)
-    if not constraints.keys() & {"size", "tokens"}:
-        size_ = float(f"{size_:.4g}")
-    cards_ = max(1, math.ceil(n_cards - _SAME))
-    settings = {**planner.settings, "work": f"{work!r} FLOP", "chips": cards_, "size": f"{size_!r} param"}
-    plans = tuple(planner.plans(cards_, work, size_))
-    notes = []
-    if not any(name in constraints for name in _HOW_FAST):
-        notes.append(
-            f"how fast was left open: {DEFAULT_DAYS:g} days are a free choice (--days, --by, --cards, --power)"
-        )
-    if (full := float(np.median(plans[0].draws["filled"]))) > 1:
-        notes.append(
-            f"the model's state fills the memory of its cards {full:.3g} times: it takes at least "
-            f"{math.ceil(full * cards_):,} of them"
-        )
-    drawn = float(np.median(plans[0].draws["site_power"]))
-    if drawn > constraints.get("power", math.inf) * (1 + _SAME):
-        notes.append(
-            f"so many cards draw {amount(drawn, 'MW')}, more than the {amount(constraints['power'], 'MW')} given"
-        )
-    options |= {"with_": settings}
-    question = base.opens or next(iter(base.rankings))
-    result = Plan._to(
-        question={}, options=options, base=base, name=question, cache=planner.cache, constraints=constraints,
-        plans=plans, binds=binds, notes=tuple(notes),
-    )  # fmt: skip
-    assert isinstance(result, Plan)
-    return result
+    return _Planner(base, constraints, device, risk, dict(with_ or {}), options).plan()
 
 
 def _planning_scenario() -> str:
     found = [each.full_name for each in get_registry().records("scenario") if getattr(each.spec, "plans", False)]
     if len(found) != 1:
-        which = f"several: {', '.join(found)}" if found else "none"
-        raise UsageError(f"plan: expected one scenario that plans, got {which}; name it with scenario=")
+        raise UsageError(f"plan: name one by scenario=: {', '.join(found) or 'no scenario'} plans by itself")
     return found[0]
+
+
+def _with_device(base: Scenario, device: str) -> tuple[Scenario, str]:
+    """Return a device by its full name, of which the end will do, and the scenario, which has it among its choices."""
+    choice = base.choices["device"]
+    known, end = [*choice.values, *choice.left_out], f"-{device.lower().replace(' ', '-')}"
+    named = [each for each in known if device and f"-{each}".endswith(end)]
+    device = named[0] if len(named) == 1 else device
+    if device in choice.left_out:  # it may lack no more than a rent
+        values = {"values": [device, *choice.values], "kind": "definition"}
+        return Scenario.from_dict({"extends": base.name, "choices": {"device": values}}), device
+    if device and device not in known:
+        raise UnknownNameError("device", device, known, where="plan")
+    return base, device
 
 
 def _number(name: str, value: float | str) -> float:
     """Return an option in its unit."""
     unit, where = GIVEN_UNITS[name], f"plan: {name}"
-    expected = f"{where}: expected a number{f' of {unit}' if unit else ''}, got '{printable(value, 40)}'"
-    measured = parse_measured(value) if isinstance(value, str) else None
     try:
+        measured = parse_measured(value) if isinstance(value, str) else None
         number = float(units.convert(*measured, unit, where=where)) if measured else parse_set_number(name, value)
-    except UnitError as error:
-        if name != "budget":
-            raise
-        raise UnitError(
-            f"{where}: expected an amount in USD, got '{printable(value, 40)}': convert another currency by the rate "
-            "of the day"
-        ) from error
+    except UnitError:
+        raise
     except UsageError:
-        raise UsageError(expected) from None
-    if name == "cards" and not 1 <= number <= _MAX_CARDS:
-        raise UsageError(f"{where}: expected from 1 to {_MAX_CARDS:,}, got {number:g}")
+        expected = f"a number{f' of {unit}' if unit else ''}"
+        raise UsageError(f"{where}: expected {expected}, got '{printable(value, 40)}'") from None
     if number <= 0:
         raise UsageError(f"{where}: expected more than 0, got {number:g}")
     return number
@@ -362,46 +293,80 @@ def _days_until(by: str | float, base: Scenario) -> float:
     return (date - start) * 365.25
 
 
+@dataclass(eq=False)
 class _Planner:
     """What the scenario says of each device at some number of cards, and the search for what is open."""
 
-    def __init__(
-        self, base: Scenario, constraints: Mapping[str, float], device: str, risk: float, settings: dict[str, Any],
-        options: Mapping[str, Any],
-    ) -> None:  # fmt: skip
-        self.base, self.constraints, self.risk, self.settings, self.options = base, constraints, risk, settings, options
-        self.cache = RunCache(SHARED_BYTES)
-        kind = base.quantities["loss"]
-        assert isinstance(kind, LawRef)
+    base: Scenario
+    constraints: Mapping[str, float]
+    device: str
+    risk: float
+    settings: dict[str, Any]
+    options: Mapping[str, Any]
+    cache: RunCache = field(default_factory=lambda: RunCache(SHARED_BYTES))
+
+    @cached_property
+    def fit(self) -> Any:
         from forecast.laws import law
 
-        name, _, published = str(kind.law).partition("@")
-        self.fit = law(name).published(published)
-        devices = base.choices["device"].values
-        if device and device not in devices:
-            raise UnknownNameError("device", device, (*devices, *base.choices["device"].left_out), where="plan")
-        self.device = device
+        name, _, published = str(self.base.quantities["loss"].law).partition("@")  # type: ignore[attr-defined]
+        return law(name).published(published)
 
-    def worlds(self, cards: float, work: float, **settings: object) -> dict[str, dict[str, Array]]:
-        """Return the quantities of a run on so many cards, by device: work is what they follow."""
-        settings = {**self.settings, "chips": cards, "work": f"{work!r} FLOP", **settings}
+    def plan(self) -> Plan:
+        """Return the plans, what decides, and what else is to be said."""
+        constraints = self.constraints
+        self.device, work, n_cards, binds = self.solve()
+        if not constraints.keys() & {"compute", "size", "tokens"}:
+            work = float(f"{work:.4g}")  # nobody plans to more digits, and they stand in its sentence
+        size = self.best_size(work)
+        if not constraints.keys() & {"size", "tokens"}:
+            size = float(f"{size:.4g}")
+        cards = max(1, math.ceil(n_cards - _SAME))
+        plans, notes = tuple(self.runs(cards, work, size)), []
+        if not constraints.keys() & _HOW_FAST:
+            notes.append(
+                f"how fast was left open: {DEFAULT_DAYS:g} days are a free choice (--days, --by, --cards, --power)"
+            )
+        full, drawn = (float(np.median(plans[0].draws[name])) for name in ("filled", "site_power"))
+        if full > 1:
+            notes.append(
+                f"the model's state fills the memory of its cards {full:.3g} times: it takes at least "
+                f"{math.ceil(full * cards):,} of them"
+            )
+        if drawn > (most := constraints.get("power", math.inf)) * (1 + _SAME):
+            notes.append(f"so many cards draw {amount(drawn, 'MW')}, more than the {amount(most, 'MW')} given")
+        settings = {**self.settings, "work": f"{work!r} FLOP", "chips": cards, "size": f"{size!r} param"}
+        result = Plan._to(
+            question={}, options={**self.options, "with_": settings}, base=self.base, cache=self.cache,
+            name=self.base.opens or next(iter(self.base.rankings)), constraints=constraints, plans=plans, binds=binds,
+            notes=tuple(notes),
+        )  # fmt: skip
+        assert isinstance(result, Plan)
+        return result
+
+    def worlds(self, cards: float, work: float, size: float, **settings: object) -> dict[str, dict[str, Array]]:
+        """Return the quantities of a run on so many cards, by device: work and size are what they follow."""
+        if not 1 <= cards <= _MAX_CARDS:
+            raise UsageError(
+                f"plan: cards: expected from 1 to {_MAX_CARDS:,}, ten times those of the largest site, got "
+                f"{cards:.3g}: ask for less, or for more days"
+            )
+        settings |= {**self.settings, "chips": cards, "work": f"{work!r} FLOP", "size": f"{size!r} param"}
         run = run_scenario(self.base, with_=settings, keep=self.options["draws"], cache=self.cache, **self.options)
-        devices = run.choices["device"].values
-        out: dict[str, dict[str, Array]] = {name: {} for name in devices}
-        for name, _, unit in _lines(run.worlds):
+        out: dict[str, dict[str, Array]] = {name: {} for name in run.choices["device"].values}
+        for name in (each for each in LINES if each in run.worlds):
             array = run.worlds[name]
             values = array.isel(time=-1) if "time" in array.dims else array
-            for each in devices:
+            for each, draws in out.items():
                 own = values.sel(device=each) if "device" in values.dims else values
-                converted = units.convert(np.asarray(own.values), array.attrs["units"], unit, where=name)
-                out[each][name] = np.atleast_1d(converted)
+                converted = units.convert(np.asarray(own.values), array.attrs["units"], LINES[name][1], where=name)
+                draws[name] = np.atleast_1d(converted)
         return out
 
     def solve(self) -> tuple[str, float, float, str]:
         """Return the device, the work, the number of cards, and what decides: most work, or least cost for the same."""
-        cards, work = self.constraints.get("cards", _FIRST_CARDS), self._wanted() or _FIRST_WORK
-        settings = {"device": self.device} if self.device else {}
-        first = self.worlds(cards, work, size=f"{self.best_size(work)!r} param", **settings)
+        cards, [work] = self.constraints.get("cards", _FIRST_CARDS), self.wanted.values() or [_FIRST_WORK]
+        first = self.worlds(cards, work, self.best_size(work), **({"device": self.device} if self.device else {}))
         solved = (self._solve(device, cards, work, draws) for device, draws in first.items())
         return max(solved, key=lambda found: (found[1], -found[-1]))[:-1]
 
@@ -411,8 +376,15 @@ class _Planner:
         """Return the same of one device, and what it costs; it begins with what so much work on so many cards takes."""
         constraints = self.constraints
         for _ in range(_MAX_ROUNDS):
-            unit_cost, unit_days = (self._at_risk(each[name] / work) for name in ("cost", "duration"))
-            before, (work, binds) = work, self._work(unit_cost, unit_days)
+            unit_cost, unit_days = (float(np.quantile(each[n] / work, 1 - self.risk)) for n in ("cost", "duration"))
+            allowed = dict(self.wanted)
+            if not allowed and "budget" in constraints:
+                if not math.isfinite(unit_cost):
+                    raise UsageError(f"plan: budget: no rent of {device} is known; state one: --set rent='2 USD/hour'")
+                allowed["budget"] = constraints["budget"] / unit_cost
+            if not self.wanted and {"cards", "days"} <= constraints.keys():
+                allowed["days"] = constraints["days"] / unit_days
+            before, (work, binds) = work, min((most, name) for name, most in allowed.items())
             wanted = cards
             if "cards" not in constraints:
                 # what takes so long on so many: links cost more on more of them, which is why this is repeated
@@ -423,58 +395,32 @@ class _Planner:
             if max(abs(wanted / cards - 1), abs(work / before - 1)) < _SAME:
                 return device, work, wanted, binds, unit_cost
             cards = wanted
-            each = self.worlds(cards, work, size=f"{self.best_size(work)!r} param", device=device)[device]
+            each = self.worlds(cards, work, self.best_size(work), device=device)[device]
         raise UsageError("plan: no number of cards does it in time: what links cost grows as fast as what they add")
 
-    def _at_risk(self, draws: Array) -> float:
-        return float(np.quantile(draws, 1 - self.risk))
-
-    def _work(self, unit_cost: float, unit_days: float) -> tuple[float, str]:
-        """Return the work that is wanted or allowed, and what decides."""
-        constraints = self.constraints
-        wanted = self._wanted()
-        if wanted is not None:
-            return wanted, next(name for name in ("compute", "loss", "size", "tokens") if name in constraints)
-        if "budget" in constraints and not math.isfinite(unit_cost):
-            raise UsageError(f"plan: budget: no rent of {self.device} is known; state one: --set rent='2 USD/hour'")
-        allowed = {"budget": constraints["budget"] / unit_cost} if "budget" in constraints else {}
-        if {"cards", "days"} <= set(constraints):
-            allowed["days"] = constraints["days"] / unit_days
-        binds = min(allowed, key=lambda name: allowed[name])
-        return allowed[binds], binds
-
     @cached_property
-    def _compute_per_size(self) -> Array:
-        """The best size at each of a grid of compute, as rows of both."""
-        compute = np.geomspace(1e15, 1e32, 69)
-        found, _ = best_splits(self.fit, self.fit.values, price_of(self.fit, "6*N*D"), compute)
-        return np.array([compute, found["N"]])
-
-    def _wanted(self) -> float | None:
-        """Return the work that what is wanted takes; None where nothing is."""
-        constraints = self.constraints
-        if "compute" in constraints:
-            return constraints["compute"]
-        if "size" in constraints and "tokens" in constraints:
-            return 6 * constraints["size"] * constraints["tokens"]
-        fixed = next((name for name in ("size", "tokens") if name in constraints), "")
-        if "loss" in constraints:
-            if not fixed:
-                return self._inverted(constraints["loss"], "compute")
-            own, other = ("N", "D") if fixed == "size" else ("D", "N")
-            return 6 * constraints[fixed] * self._inverted(constraints["loss"], other, **{own: constraints[fixed]})
-        if not fixed or "budget" in constraints or {"cards", "days"} <= set(constraints):
-            return None
-        compute, sizes = np.log(self._compute_per_size)
-        along = sizes if fixed == "size" else compute - sizes - math.log(6)
-        return float(np.exp(np.interp(math.log(constraints[fixed]), along, compute)))
-
-    def _inverted(self, loss: float, of: str, **variables: Any) -> float:
-        found = self.fit.invert(y=loss, solve_for=of, draws=_LEAST_DRAWS, **variables)
-        value = float(found[of])
-        if not math.isfinite(value) or value <= 0:
-            raise UsageError(f"plan: loss: no {of} gives {loss:g}: the law of {self.fit.name} ends above it")
-        return value
+    def wanted(self) -> Mapping[str, float]:
+        """The work that what is wanted takes, by the option that says so; empty if time or money say how much."""
+        given = self.constraints
+        fixed = next((name for name in ("size", "tokens") if name in given), "")
+        if "compute" in given:
+            return {"compute": given["compute"]}
+        if "loss" in given:
+            own, other = ("D", "N") if fixed == "tokens" else ("N", "D")
+            goal, variables = (other, {own: given[fixed]}) if fixed else ("compute", {})
+            found = float(self.fit.invert(y=given["loss"], solve_for=goal, draws=_LEAST_DRAWS, **variables)[goal])
+            if not math.isfinite(found) or found <= 0:
+                raise UsageError(
+                    f"plan: loss: no {goal} gives {given['loss']:g}: the law of {self.fit.name} ends above it"
+                )
+            return {"loss": 6 * given[fixed] * found if fixed else found}
+        if {"size", "tokens"} <= given.keys():
+            return {"size": 6 * given["size"] * given["tokens"]}
+        if not fixed or "budget" in given or {"cards", "days"} <= given.keys():
+            return {}
+        sizes = best_splits(self.fit, self.fit.values, price_of(self.fit, "6*N*D"), _COMPUTE_GRID)[0]["N"]
+        along = sizes if fixed == "size" else _COMPUTE_GRID / (6 * sizes)
+        return {fixed: float(np.exp(np.interp(math.log(given[fixed]), np.log(along), np.log(_COMPUTE_GRID))))}
 
     def best_size(self, work: float) -> float:
         """Return the size of the model: that which is given or follows, else the one that the law says is best."""
@@ -484,19 +430,20 @@ class _Planner:
             return work / (6 * self.constraints["tokens"])
         return float(self.fit.allocate(work, draws=_LEAST_DRAWS)["N"])
 
-    def plans(self, cards: int, work: float, size: float) -> Iterator[PlannedRun]:
+    def runs(self, cards: int, work: float, size: float) -> Iterator[PlannedRun]:
         """Yield the cheapest run, the fastest where that is another, and one of a smaller model of the same loss."""
-        per = self.worlds(cards, work, size=f"{size!r} param")
-        planned = partial(self._planned, cards)
-        own = self.device
-        yield planned("cheapest" if self._wanted() or "budget" in self.constraints else "most compute", own, per[own])
-        if (fastest := min(per, key=lambda name: float(np.median(per[name]["duration"])))) != own:
+        per, own = self.worlds(cards, work, size), self.device
+        yield self._planned(
+            "cheapest" if self.wanted or "budget" in self.constraints else "most compute", own, cards, per[own]
+        )
+        days = {name: float(np.median(draws["duration"])) for name, draws in per.items()}
+        if (fastest := min(days, key=days.__getitem__)) != own:
             number, draws = cards, per[fastest]
             if "power" in self.constraints and "cards" not in self.constraints:  # of cards that draw more, fewer
                 number = max(1, int(cards * self.constraints["power"] / float(np.median(draws["site_power"]))))
-                draws = self.worlds(number, work, size=f"{size!r} param")[fastest]
-            if np.median(draws["duration"]) < np.median(per[own]["duration"]):
-                yield self._planned(number, "fastest", fastest, draws)
+                draws = self.worlds(number, work, size)[fastest]
+            if np.median(draws["duration"]) < days[own]:
+                yield self._planned("fastest", fastest, number, draws)
         if self.constraints.keys() & {"size", "tokens"}:
             return
         # both at the fitted parameters: in a draw of them the best size is another
@@ -504,26 +451,17 @@ class _Planner:
         loss = float(self.fit.predict(N=size, D=work / (6 * size))["median"])
         tokens = float(self.fit.invert(y=loss, solve_for="D", N=smaller, draws=_LEAST_DRAWS)["D"])
         if math.isfinite(tokens) and tokens > 0:
-            more = self.worlds(cards, 6 * smaller * tokens, size=f"{smaller!r} param")
-            yield planned("smaller model", own, more[own])
+            yield self._planned("smaller model", own, cards, self.worlds(cards, 6 * smaller * tokens, smaller)[own])
 
-    def _planned(self, cards: int, name: str, device: str, draws: Mapping[str, Array]) -> PlannedRun:
-        budget, days = self.constraints.get("budget"), self.constraints.get("days")
-        costs = [each for each in ("cost", *dict(COSTS)) if each in draws and np.isfinite(draws[each]).all()]
-        over = {} if budget is None else {n: float(np.mean(draws[n] > budget * (1 + 1e-9))) for n in costs}
+    def _planned(self, name: str, device: str, cards: int, draws: Mapping[str, Array]) -> PlannedRun:
+        limits = {each: "budget" for each in draws if each.startswith("cost")} | {"duration": "days"}
+        over = {
+            each: float(np.mean(draws[each] > self.constraints[limit] * (1 + 1e-9)))
+            for each, limit in limits.items() if limit in self.constraints and np.isfinite(draws[each]).all()
+        }  # fmt: skip
         return PlannedRun(
-            name=name, device=device, cards=cards, draws=draws, over=over, over_budget=over.get("cost"),
-            loss=self.constraints.get("loss"),
-            late=None if days is None else float(np.mean(draws["duration"] > days * (1 + 1e-9))),
-        )  # fmt: skip
-
-
-def _lines(names: Container[Hashable]) -> Iterator[tuple[str, str, str]]:
-    """Yield the lines of a plan, costs by who owns the devices below the cost; those alone that are there."""
-    for name, label, unit in LINES:
-        yield name, label, unit
-        if name == "cost":
-            yield from ((own, label, unit) for own, label in COSTS if own in names)
+            name=name, device=device, cards=cards, draws=draws, over=over, loss=self.constraints.get("loss")
+        )
 
 
 def _counted(number: float) -> str:
@@ -540,14 +478,12 @@ def _cell(interval: tuple[float, float, float], unit: str, factor: float) -> str
         return _counted(interval[1])
     if not math.isfinite(interval[1]):
         return "not known"
-    digits = 3 if unit == "nat/token" else None
-    low, middle, high = (format_number(each / factor, digits) for each in interval)
+    low, middle, high = (format_number(each / factor, 3 if unit == "nat/token" else None) for each in interval)
     return middle if low == high else f"{middle} ({low} to {high})"
 
 
-def _with_interval(low: float, middle: float, high: float, unit: str) -> str:
-    """Say a median with its unit and its 90 % interval."""
-    if unit == "nat/token":
-        return f"{middle:.3g} (90 %: {low:.3g} to {high:.3g})" if low < high else f"{middle:.3g}"
-    text = amount(middle, unit)
-    return text if low == high else f"{text} (90 %: {' to '.join(amount_range(low, high, unit, middle))})"
+def _with_interval(run: PlannedRun, name: str) -> str:
+    """Say the median of a quantity of a run with its unit and its 90 % interval."""
+    (low, middle, high), unit = run.interval(name), LINES[name][1]
+    ends = f" (90 %: {' to '.join(amount_range(low, high, unit, middle))})" if low != high else ""
+    return f"{amount(middle, unit)}{ends}"

@@ -20,7 +20,7 @@ def medians(plan, place=0):
 def test_a_budget_buys_what_it_does_not_exceed():
     plan = forecast.plan(budget="20M USD", days=120, **FEW)
     first, found = plan.plans[0], medians(plan)
-    assert (first.name, plan.binds, first.over_budget, first.late) == (
+    assert (first.name, plan.binds, first.over["cost"], first.over["duration"]) == (
         "cheapest", "budget", pytest.approx(0.2, abs=0.05), pytest.approx(0.2, abs=0.05),
     )  # fmt: skip
     assert found["work"] == pytest.approx(6 * found["size"] * found["tokens"], rel=1e-9)
@@ -77,7 +77,7 @@ def test_what_was_left_open_and_what_does_not_fit_is_said():
     need = medians(crowded)["filled"] * 8
     assert f"at least {math.ceil(need):,} of them" in crowded.notes[0]
     dear = forecast.plan(compute=1e25, budget="1M USD", cards=1024, **FEW)
-    assert (dear.binds, dear.plans[0].over_budget) == ("compute", 1.0)
+    assert (dear.binds, dear.plans[0].over["cost"]) == ("compute", 1.0)
     assert "over 99 % likely to cost more than" in dear.sentence
 
 
@@ -88,16 +88,12 @@ def test_what_was_left_open_and_what_does_not_fit_is_said():
         ({"days": 30}, UsageError, "two things are open"),
         ({"budget": "1e6EUR"}, UsageError, "budget: expected a number of USD, got '1e6EUR'"),
         ({"budget": "20 kWh"}, UnitError, "plan: budget"),
-        (
-            {"budget": "20M EUR"},
-            UnitError,
-            "budget: expected an amount in USD, got '20M EUR': convert another currency",
-        ),
+        ({"budget": "20M EUR"}, UnitError, "budget: unit 'EUR': unknown unit 'EUR': amounts are in USD; convert them"),
         ({"budget": -1}, UsageError, "budget: expected more than 0"),
         ({"budget": True}, UsageError, "budget: expected a number of USD"),
         ({"cards": 1e9, "budget": 1e6}, UsageError, "cards: expected from 1 to 10,000,000"),
-        ({"compute": 1e40}, UsageError, "it takes .*e.18 h100-sxm5: expected up to 10,000,000.* FLOP in that time"),
-        ({"compute": 1e25, "power": 1e9}, UsageError, "expected up to 10,000,000"),
+        ({"compute": 1e40}, UsageError, "cards: expected from 1 to 10,000,000.*e.19: ask for less, or"),
+        ({"compute": 1e25, "power": 1e9}, UsageError, "expected from 1 to 10,000,000"),
         ({"budget": 1e6, "by": "2020-01-01"}, UsageError, "2020-01-01 is past"),
         ({"budget": 1e6, "by": today()}, UsageError, "is past: a run begins on"),  # prices are older than today
         ({"budget": 1e6, "by": "tomorrow"}, UsageError, "expected a date such as"),
@@ -222,8 +218,8 @@ def test_the_command_tells_it_on_a_screen_and_as_data(capsys, tmp_path):
     ("given", "says"),
     [
         ({"compute": 1e24, "loss": 1.7}, "leave one of them out"),
-        ({"size": "70B", "tokens": "2T", "loss": 1.9}, "leave --loss out"),
-        ({"size": "70B", "tokens": "2T", "compute": 1e20}, "leave --compute out"),
+        ({"size": "70B", "tokens": "2T", "loss": 1.9}, "--loss and --size and --tokens say too much: leave one"),
+        ({"size": "70B", "tokens": "2T", "compute": 1e20}, "leave one of them out"),
         ({"size": "70B", "with_": {"device": "b200"}}, "named by --device"),
     ],
 )

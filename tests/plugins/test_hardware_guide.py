@@ -320,8 +320,12 @@ def test_what_nothing_fits_says_by_how_much_and_every_lever_moves_what_it_should
         many = told(**card, desktop=desktop)[0].worlds
         assert (float(many["cards"].max()), float(many["host"].max())) == (cards, host)
         assert float(many["in_all"].max()) == cards * 4000 + host
-    for refused in ({"busy": -0.1}, {"years": -1.0}):
-        with pytest.raises(ForecastError, match="at least 0"):
+    for refused, expected in (
+        ({"busy": -0.1}, "at least 0"),
+        ({"years": -1.0}, "at least 0"),
+        ({"most_cards": 1e9}, "at most 1,024"),
+    ):
+        with pytest.raises(ForecastError, match=expected):
             told(**refused)
     with pytest.raises(ForecastError, match="unknown unit 'EUR': amounts are in USD; convert them"):
         told(budget="20000 EUR")
@@ -330,6 +334,9 @@ def test_what_nothing_fits_says_by_how_much_and_every_lever_moves_what_it_should
     first = max(row.taking_part, key=lambda each: each.first).name
     cards = run.worlds["cards"].sel(device=first).values
     assert f"{cards.max():.0f} × {Labels(run)(first)}" in sentence
+    paid = float(run.worlds["in_all"].sel(device=first).median())
+    [stated] = re.findall(rf"{re.escape(Labels(run)(first))}(?: \(\d+ %\))? for ([\d,]+) USD", sentence)
+    assert float(stated.replace(",", "")) == pytest.approx(paid, rel=0.05)  # two digits
     assert row.taking_part
     assert float((run.worlds["in_all"].sel(device=first) <= 20_000).mean()) > 0.5
     for lever, value, moved in (

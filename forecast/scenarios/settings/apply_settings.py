@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from forecast.base.distributions import distribution
+from forecast.base.distributions import distribution, numbers_in
 from forecast.contract.inputs import Input
+from forecast.errors import UsageError, printable
 from forecast.scenarios.kinds.prior import Prior
 from forecast.scenarios.kinds.regime import Regime
 from forecast.scenarios.quantities.node import Node
@@ -46,6 +48,10 @@ def to_node(node: Node, key: str, value: object, *, lower: float | None, unit: C
         setting_targets.check_no_model(key, value)
         stated = node.quantity.distribution if isinstance(node.quantity, Prior) else None
         record = setting_values.parse_setting(key, value, unit, lower=setting_values.floor(stated, lower))
+        most = math.inf if node.limits is None else node.limits.at_most
+        if (high := max(numbers_in(record), default=0.0)) > most:
+            expected = f"expected at most {f'{most:,.12g} {unit()}'.rstrip()}"
+            raise UsageError(f"set {printable(key, 80)}: {expected}, got {high:g}")
     bare = replace(
         node, own=(), models={}, figures={}, variants={}, past=(), limits=node.limits and node.limits.set,
     )  # fmt: skip
