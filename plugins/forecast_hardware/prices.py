@@ -48,8 +48,8 @@ MAX_APART = 10.0
 #: Older devices are sold to collectors.
 MAX_AGE_YEARS = 10.0
 #: Standard deviations of the line's coefficients before any quote, weak, so that few quotes do. Level; logarithms of
-#: launch price, FP32 rate and bandwidth, and whether each is stated nowhere; memory, and memory and bandwidth by year; age, used,
-#: used by age; AMD, another maker than NVIDIA and AMD; a workstation's; asked and not sold.
+#: launch price, FP32 rate and bandwidth, and whether each is stated nowhere; memory; memory and bandwidth by year; age,
+#: used, used by age; AMD, another maker than NVIDIA and AMD; a workstation's; asked and not sold.
 _COEFFICIENT_SDS = np.array([10, 1, 0.5, 0.5, 1, 1, 1, 0.5, 0.1, 0.1, 0.3, 0.5, 0.2, 0.3, 0.3, 0.5, 0.7])
 #: Walk of the market in a year, device, condition, years in which these two are forgotten, one quote: where the search
 #: for the likeliest begins, and how far from there it is held, both in logarithms.
@@ -99,10 +99,11 @@ class _Device:
     def terms(self, time: float, used: float, asked: float = 0.0) -> list[float]:
         """Return what the line is in, of a quote at a date; what no source states is a term of its own."""
         age, memory = max(time - self.released, 0.0) - 4, float(np.log(self.memory / 12))
-        figures = np.log([self.launch / (60 * self.memory), self.fp32 / 30, self.bandwidth / 600])
+        figures, years = np.log([self.launch / (60 * self.memory), self.fp32 / 30, self.bandwidth / 600]), time - 2026
+        launch, fp32, bandwidth = np.nan_to_num(figures).tolist()
         return [
-            1.0, *np.nan_to_num(figures).tolist(), *np.isnan(figures).astype(float).tolist(), memory,
-            *(each * max(time - 2026, -8.0) for each in (memory, float(np.nan_to_num(figures[2])))), age, used, used * age, float(self.vendor == "AMD"),
+            1.0, launch, fp32, bandwidth, *np.isnan(figures).astype(float).tolist(), memory, memory * max(years, -8.0),
+            bandwidth * max(years, -8.0), age, used, used * age, float(self.vendor == "AMD"),
             float(self.vendor not in ("AMD", "NVIDIA")), float(self.kind == "workstation"), asked,
         ]  # fmt: skip
 

@@ -419,9 +419,10 @@ class _Planner:
         assert sampled is not None
         assert block is not None
         sampled.fill(block)
-        notes = sampled.notes()
-        if any(notes[kind] for kind in ("failed", "unanswered", "record")):
+        # a figure that the run lacks too, such as the price of one device, is no failure
+        if sampled.notes()["record"] or any(sampled.reasons()) or not all(map(self.run.absent, sampled.blanks())):
             return None
+        sampled.settle()
         groups = sampled.groups(self.horizon.dates, self.seed)
         base = self.run
         attributes = {key: text for key, text in base.texts.items() if key not in _OWN_ATTRIBUTES}

@@ -313,10 +313,16 @@ class BatchResult:
     def reasons(self) -> Iterator[str]:
         """Say what failed, where and why."""
         for (name, combination), (_, error) in self._failed.items():
-            if isinstance(error, (AbsentValueError, NoDataAtDateError)):
-                continue
-            dims = self.graph.nodes[name].dims if name in self.graph.nodes else self._question_dims[name]
-            yield f"{name}{in_brackets(dict(zip(dims, combination, strict=True)))}: {error}"
+            if not isinstance(error, (AbsentValueError, NoDataAtDateError)):
+                yield f"{name}{in_brackets(self._chosen(name, combination))}: {error}"
+
+    def blanks(self) -> Iterator[dict[str, str]]:
+        """Yield the values of choices under which a quantity or a question has no answer."""
+        yield from (self._chosen(*each) for each in (*self._failed, *self._unanswered))
+
+    def _chosen(self, name: str, combination: Combination) -> dict[str, str]:
+        dims = self.graph.nodes[name].dims if name in self.graph.nodes else self._question_dims[name]
+        return dict(zip(dims, combination, strict=True))
 
     def absent(self) -> list[dict[str, Any]]:
         """Return the combinations of choices under which a figure is absent that may be, and what is said of it."""

@@ -219,7 +219,7 @@ class Order:
         kept = data.transpose("draw", ..., over)
         value, takes = np.asarray(kept["value"].values, dtype=float), kept["takes"].values.astype(bool)
         shares, left = (each[:count] for each in best_shares(value, takes, lowest=lowest))
-        rows = np.packbits(shares > 0, axis=-1)
+        rows = np.ascontiguousarray(np.packbits(shares > 0, axis=-1))
         # as opaque bytes, rows are compared whole
         _, first, kinds = np.unique(rows.view(f"V{rows.shape[-1]}").ravel(), return_index=True, return_inverse=True)
         of = shares.reshape(-1, shares.shape[-1])[first]
