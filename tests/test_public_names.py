@@ -58,6 +58,26 @@ for name in {names!r}:
     assert out.returncode == 0, out.stderr
 
 
+def test_a_question_takes_the_options_of_a_run_and_their_types():
+    from forecast.api.options import GridOptions, RunOptions
+
+    taken = inspect.signature(forecast.project).parameters
+    for options in (RunOptions, GridOptions):
+        for name, hint in options.__annotations__.items():
+            stated = hint.__forward_arg__.replace("object", "Any")
+            assert taken[name].annotation.removesuffix(" | None") == stated.removesuffix(" | None"), name
+
+
+def test_every_attribute_of_a_public_class_says_what_it_is():
+    for kind in (each for name in forecast.__all__ if inspect.isclass(each := getattr(forecast, name))):
+        own = [each for each in kind.__mro__ if each.__module__.partition(".")[0] == "forecast"]
+        said = " ".join(filter(None, (each.__doc__ for each in own)))
+        for name in {name for each in own for name in vars(each) if not name.startswith("_")}:
+            found = inspect.getattr_static(kind, name)
+            described = inspect.isroutine(found) or hasattr(type(found), "__get__")  # else its doc is that of its type
+            assert re.search(rf"\b{name}\b", said) or (described and found.__doc__), (kind, name)
+
+
 # --- what people hold in their hands ----------------------------------------------------------------------------------
 
 

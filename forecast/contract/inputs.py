@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from forecast.base.distributions import numbers_in
+from forecast.base.distributions import distribution, numbers_in
 from forecast.contract.fields import (
     Checked,
     checked_field,
@@ -83,3 +83,8 @@ class Input(Checked):
         super().__post_init__()
         if (low := below(self.distribution, self.lower)) is not None:
             self._refuse("lower", f"its distribution holds {low:g}, below {self.lower:g}")
+
+    def as_line(self) -> str:
+        """Return its name, unit, distribution and source as one line."""
+        stated = distribution(self.distribution, where=self.name)
+        return f"{self.name} [{self.unit or 'dimensionless'}]: {stated} ({self.source})"

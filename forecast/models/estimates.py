@@ -60,7 +60,7 @@ class _Estimate(Unfitted):
             summary=summary + (f"; {self.note}" if self.note else ""),
             assumptions=(
                 f"{self.name} = {self.expression}",
-                *(f"{i.name} [{i.unit or 'dimensionless'}]: {dist} ({i.source})" for i, dist in inputs),
+                *(each.as_line() for each, _ in inputs),
             ),
             sources=self.sources,
         )

@@ -118,7 +118,7 @@ class _FittedTrend(FittedModel):
             summary="; ".join(filter(None, [description.summary, *ranges, self.note])),
             assumptions=(
                 *description.assumptions,
-                *(f"{i.name} [{i.unit or 'dimensionless'}]: {dist} ({i.source})" for i, dist in inputs),
+                *(each.as_line() for each, _ in inputs),
             ),
             sources=tuple(dict.fromkeys((*description.sources, *self.sources, *(i.source for i, _ in inputs)))),
             facts=description.facts,

@@ -43,7 +43,7 @@ from forecast.report.headline import (
     opening_sentence,
     value_title,
 )
-from forecast.report.result_data import data_ages, driver_rows
+from forecast.report.result_data import data_ages, driver_rows, table_in_words
 from forecast.report.rows import (
     COLUMNS,
     ReportRow,
@@ -168,19 +168,21 @@ def _answer_groups(run: Projection, words: Labels, by: str) -> Iterator[RowGroup
     opening = run.opening
     if isinstance(opening, DateAnswer):
         yield _date_group(opening, words, by)
-    others = [each for each in run.values if each is not opening]
+    others = [(each, _of_winners(each)) for each in run.values if each is not opening]
     if isinstance(opening, ValueAnswer):
         yield scaled_group([*_along(opening, words, by, "")], opening.unit)
-    # beside a ranking that opens the run values are of what is first in it: of the device that is bought
-    chosen = [{name: run.winners.get(name, value) for name, value in each.default.items()} for each in others]
-    told = zip(others, chosen, strict=True)
-    yield RowGroup(rows=tuple(answer_row(each, own, question_label(each, own, words)) for each, own in told))
+    yield RowGroup(rows=tuple(answer_row(each, own, question_label(each, own, words)) for each, own in others))
     if isinstance(opening, ValueAnswer) and run.dates:
         yield _date_group(run.dates[0], words, by, label=event(run.dates[0], {}, words, short=True))
     for ranking in run.rankings:
         yield from ranking_groups(ranking, words)
     if opening is None:
         yield RowGroup(rows=tuple(_last_values(run, words)))
+
+
+def _of_winners(answer: ProjectedAnswer) -> dict[str, str]:
+    """Return the choices of an answer, where a ranking opens the run those of what is first in it: the device, say."""
+    return {name: answer.run.winners.get(name, value) for name, value in answer.default.items()}
 
 
 # --- Dates and values -------------------------------------------------------------------------------------------------
@@ -263,7 +265,7 @@ def last_observed(run: Projection, words: Labels) -> str:
     for answer in (*opening, *run.dates, *run.values):
         if len(texts) == _MAX_OBSERVATIONS:
             break
-        found = last_observation(answer)
+        found = last_observation(answer, _of_winners(answer))
         if found is None:
             unseen.append(answer)
         elif found.of not in texts:
@@ -313,14 +315,17 @@ def by_today(run: Projection, words: Labels, today: str) -> str:
 
 
 def _first_step_text(run: Projection, words: Labels, answers: Sequence[ProjectedAnswer], most: int) -> Iterator[str]:
-    """Walk what answers are about that nobody observes, as computed at the first step: so many of them, as one text."""
+    """Walk what answers are about that nobody observes, as computed at the first step: so many of them, as one text.
+
+    One without a label tells a reader nothing, and a value that is asked for at that step is told already.
+    """
     texts: dict[str, str] = {}
     for answer in answers:
         if len(texts) == most:
             break
-        found = first_step_median(answer)
-        if found is not None and found.of not in texts:
-            texts[found.of] = f"{words(found.of)} {amount(found.value, found.unit, _OBSERVED_DIGITS)}"
+        found = first_step_median(answer, _of_winners(answer))
+        if found is not None and found.of in words and found.date != getattr(answer, "date", ""):
+            texts[found.of] = f"{words(found.of)} {amount(found.value, found.unit)}"
     if texts:
         when = f"computed for {as_text(run.span[0], fine=True)}"
         yield f"{when}: {', '.join(texts.values())}"
@@ -339,10 +344,10 @@ def at_level(answer: ProjectedAnswer | None, level: float) -> str:
 
 def newest_data(run: Projection, today: str) -> str:
     """Say how old the newest data are."""
-    ages = sorted(run.newest.items(), key=lambda item: item[1], reverse=True)
+    ages, words = sorted(run.newest.items(), key=lambda item: item[1], reverse=True), Labels(run)
     texts = []
     for name, date in ages[:_MAX_BRIEF_TABLES]:
-        short = printable(name.rpartition("/")[2], 40)
+        short = words(name) if name in words else table_in_words(name)
         if today:
             now, then = decimal_year(np.array([today, date], dtype="datetime64[s]"))
             texts.append(f"{short} {date[:7]} ({age(float(now - then)) if now >= then else 'planned'})")
@@ -359,11 +364,13 @@ def past_record(run: Projection) -> str:
         return whole
     rows = coverage_by_shape(run.models)
     if not rows:
-        return ""
+        return "No record of accuracy yet"
     shares = [row["held"] for row in rows.values()]
     ends = " to ".join(dict.fromkeys(f"{100 * share:.0f}" for share in (min(shares), max(shares))))
     count = min(row["forecasts"] for row in rows.values())
-    shapes = f"trend shape {next(iter(rows))}" if len(rows) == 1 else f"{len(rows)} trend shapes used here"
+    shapes = (
+        f"trend shape {next(iter(rows)).replace('-', ' ')}" if len(rows) == 1 else f"{len(rows)} trend shapes used here"
+    )
     intervals = f"Record: {ends} % of {count:,} past 90 % intervals of the {shapes} held, up to ten years ahead"
     return f"{intervals}{_statements_like(run)}"
 
@@ -535,7 +542,12 @@ def limit_sentence(limit: ProjectedLimit, until: float, reason: str = "failed") 
 
 
 def _limit_section(run: Projection, words: Labels, today: str) -> Section:
-    return [], [limit_sentence(each, run.span[1], run.unanswered(each.choices)) for each in run.limits]
+    notes = []
+    for each in run.limits:
+        chosen = {words(choice): words(value) for choice, value in each.choices.items()}
+        said = replace(each, name=words(each.name), choices=chosen)
+        notes.append(limit_sentence(said, run.span[1], run.unanswered(each.choices)))
+    return [], notes
 
 
 # --- Sources and warnings ---------------------------------------------------------------------------------------------
@@ -543,7 +555,7 @@ def _limit_section(run: Projection, words: Labels, today: str) -> Section:
 
 def _source_section(run: Projection, words: Labels, today: str) -> Section:
     notes = [
-        f"{printable(name, 120)}: {printable(about['summary'], _MAX_SECTION_TEXT)}"
+        f"{words.model(name, whole=True)} ({printable(name, 120)}): {printable(about['summary'], _MAX_SECTION_TEXT)}"
         for name, about in run.models.items()
     ]
     ages = data_ages(run, today)

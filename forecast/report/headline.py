@@ -38,6 +38,8 @@ MAX_SENTENCE_COMBINATIONS = 3
 MIN_CLEAR_PROBABILITY = 0.8
 #: Digits of a number that stands in a title: it is stated, not estimated.
 _TITLE_DIGITS = 6
+#: A name that programs read: lower case, its parts joined by hyphens or underscores.
+_IDENTIFIER = re.compile(r"[a-z][a-z0-9.]*(?:[-_][a-z0-9.]+)+")
 #: What parameters of models of this house are called for people.
 _PARAMETERS = {"member": "which source", "log_level": "level"}
 #: So many settings and changes are told in one sentence.
@@ -62,23 +64,24 @@ class Labels:
         self._estimated = {n.rpartition("@")[2] for n, each in models.items() if each.get("facts", {}).get("estimated")}
 
     def __call__(self, name: str) -> str:
-        """Return the label of a quantity, a choice or a value, or else its name."""
-        label = printable(self._labels.get(name, name), 60)
+        """Return the label of a quantity, a choice or a value, or else its name in words."""
+        label = printable(self._labels[name], 60) if name in self._labels else name_in_words(name)
         return fill("estimated", label=label) if name in self._estimated else label
 
-    def spaced(self, name: str) -> str:
-        """Return the label of a name, or else the name with spaces between its parts."""
-        return self(name) if name in self._labels else self(name).replace("-", " ").replace("_", " ")
+    def __contains__(self, name: str) -> bool:
+        return name in self._labels
 
-    def member(self, name: str) -> str:
-        """Return the label of a member of a mixture, or else its name in words: of a published work author and year."""
-        if name in self._labels or not re.fullmatch(r"[a-z-]+-\d{4}", name):
-            return self.spaced(name)
-        return " ".join(each.upper() if len(each) < 3 else each.capitalize() for each in name.split("-"))
+    def model(self, name: str, *, whole: bool = False) -> str:
+        """Return what a model and its shape are called: by its label, or else its title up to a comma, or `whole`."""
+        own, _, shape = name.partition("@")
+        series, title = own.rpartition("/")[2], _model_title(own)
+        short = title if whole else re.split(r"[,:;] ", title)[0]
+        said = self(series) if series in self or not short else short if whole else in_line(short)
+        return f"{said}, {self(shape.rpartition('/')[2])}" if shape else said
 
     def short(self, name: str, title: str) -> str:
         """Return the label of a question where it has one, for where there is little room; else its title."""
-        return self(name) if name in self._labels else title
+        return self(name) if name in self else title
 
     def given(self, chosen: Mapping[str, str]) -> str:
         """Say values of choices: ``metric: HPCG``."""
@@ -93,21 +96,14 @@ class Labels:
             label, of = f"{label}{f' ({of})' if of else ''} with {len(others)} more that move together", ""
         return f"{label}{f' ({of})' if of else ''}"
 
-    def number(self, name: str, *, in_words: bool = False) -> tuple[str, str]:
-        """Return what an uncertain number is called, and its model and shape: ``("growth", "hpcg, pooled")``.
-
-        In words, a model without a label is called by its title, and what has none with spaces: nobody types its name.
-        """
+    def number(self, name: str) -> tuple[str, str]:
+        """Return what an uncertain number is called, and its model and shape: ``("growth", "LINPACK, pooled")``."""
         owner, dot, parameter = name.rpartition(".")
-        if not dot or name in self._labels:
+        if not dot or name in self:
             return self(name), ""
-        series, _, shape = owner.rpartition("/")[2].partition("@")
-        short = re.split(r"[,:;] ", _model_title(owner.partition("@")[0]))[0] if in_words else ""
-        what = in_line(short) if short and self(series) == series else self.spaced(series) if in_words else self(series)
-        of = ", ".join([what, *([self.spaced(shape) if in_words else self(shape)] if shape else [])])
         if parameter.startswith("weight_"):  # of a member of a mixture
-            return f"weight of {self.member(parameter.removeprefix('weight_').replace('_', '-'))}", of
-        return _PARAMETERS.get(parameter, printable(parameter.replace("_", " "), 60)), of
+            parameter = f"weight of {self(parameter.removeprefix('weight_').replace('_', '-'))}"
+        return _PARAMETERS.get(parameter, name_in_words(parameter)), self.model(owner)
 
     def title(self, text: str, chosen: Mapping[str, str]) -> str:
         """Fill the names in braces of a title: of a choice its value's label, of a quantity what it is."""
@@ -641,8 +637,8 @@ def _label_candidates(run: Projection, words: Labels, levers: dict[str, str], na
     owner, dot, parameter = first.rpartition(".")
     series, _, shape = owner.rpartition("/")[2].partition("@")
     title = _model_title(owner.partition("@")[0]) if dot else ""
-    if not title or parameter in _MEMBER_INPUTS or words(first) != first or words(series) != series:
-        return [words.driver(first).replace("_", " ")]
+    if not title or parameter in _MEMBER_INPUTS or first in words or series in words:
+        return [words.driver(first)]
     return _label_by_title(words.driver(first).partition(" (")[0], title, words(shape) if shape else "")
 
 
@@ -663,6 +659,20 @@ def _model_title(name: str) -> str:
         return printable(get_registry().find("model", name, where="figure").spec.title, 200)
     except ForecastError:
         return ""
+
+
+def name_in_words(name: str) -> str:
+    """Return a name that programs read as words: of a published work author and year; what is no such name as it is.
+
+    >>> name_in_words("moravec-1997"), name_in_words("goal_week"), name_in_words("RTX A6000-48")
+    ('Moravec 1997', 'goal week', 'RTX A6000-48')
+    """
+    if not _IDENTIFIER.fullmatch(name):
+        return printable(name, 60)
+    words = re.split("[-_]", printable(name, 60))
+    if not re.fullmatch(r"[a-z-]+-\d{4}", name):
+        return " ".join(words)
+    return " ".join(each.upper() if len(each) < 3 else each.capitalize() for each in words)
 
 
 def in_line(label: str) -> str:

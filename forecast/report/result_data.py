@@ -10,6 +10,7 @@ from forecast.base.dates import iso_date_or_none, year_of
 from forecast.base.json_text import none_if_not_finite
 from forecast.base.quantiles import DEFAULT_LEVEL, QUANTILE_NAMES
 from forecast.contract.track_record import record_sentence as track_record
+from forecast.errors import printable
 from forecast.evaluation.whole.scenario_scores import record_sentences
 from forecast.projection.result import DateAnswer, FirstAnswer, ProjectedAnswer, Projection, RankingAnswer, ValueAnswer
 from forecast.projection.result.combinations import finite_or_none, iso
@@ -391,9 +392,14 @@ def data_ages(run: Projection, today: str = "") -> str:
         ISO; by it the line says how old each newest datum is. Without it the line says the same on every day.
     """
     every = sorted(run.newest.items(), key=lambda item: item[1], reverse=True)
-    named = [f"{name} {date}{_age(date, today)}" for name, date in every[:_MAX_SOURCE_TABLES]]
+    named = [f"{table_in_words(name)} {date}{_age(date, today)}" for name, date in every[:_MAX_SOURCE_TABLES]]
     more = [f"and {len(every) - len(named)} more, to {every[-1][1]}"] if len(every) > len(named) else []
     return f"newest data: {', '.join([*named, *more])}" if named else ""
+
+
+def table_in_words(name: str) -> str:
+    """Return the name of an installed table in words, without its plugin; that of a file as it is."""
+    return printable(name.rpartition("/")[2].replace("-", " ") if "/" in name else name, 60)
 
 
 def _age(date: str, today: str) -> str:

@@ -65,7 +65,7 @@ class _Chained(Unfitted):
             summary=f"{self.link.title}{formula}" + (f"; {self.note}" if self.note else ""),
             assumptions=(
                 *((self.link.expression,) if not formula else ()),
-                *tuple(f"{i.name} [{i.unit or 'dimensionless'}]: {dict(i.distribution)} ({i.source})" for i in own),
+                *(each.as_line() for each in own),
             ),
             sources=self.sources,
         )

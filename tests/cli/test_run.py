@@ -53,8 +53,8 @@ def test_each_section_is_one_screen_that_opens_with_the_sentence(said, section):
     assert {
         "answers": "LINPACK, pooled",
         "quantities": "Median and 90 % interval in 2060",
-        "limits": "limit of machine (metric = hpcg, trend = pool)",
-        "sources": "brain/kurzweil-2005: 1e+16 [FLOP/s]",
+        "limits": "limit of the fastest supercomputer (metric = HPCG, trend = ensemble)",
+        "sources": "Kurzweil 2005 (brain/kurzweil-2005): 1e+16 [FLOP/s]",
         "warnings": " none ",
     }[section] in text
     assert f"{section} (" not in text  # the others are named

@@ -185,8 +185,8 @@ def test_what_moves_an_answer_is_called_by_the_words_of_its_scenario():
     words = Labels(forecast.project(rivals(), draws=50))
     assert words.driver("growth") == "growth"
     assert words.driver("metric") == "benchmark"
-    assert words.driver("hardware/hpcg@0.6.log_level") == "level (hpcg, steep)"
-    assert words.driver("brain/pooled.member") == "which source (pooled)"
+    assert words.driver("hardware/hpcg@0.6.log_level") == "level (best HPCG result of each TOP500 list, steep)"
+    assert words.driver("brain/pooled.member") == "which source (one vote an author)"
     assert words.driver("metric, a/b.x") == "benchmark with x (b)"
     assert words.driver("metric, a, b") == "benchmark with 2 more that move together"
 

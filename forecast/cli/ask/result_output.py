@@ -164,6 +164,7 @@ def _rival_that_differs(run: Projection, rivals: Sequence[RivalAnswer], level: f
     """
     from forecast.projection.result import ValueAnswer
     from forecast.projection.result.observed_values import last_observation
+    from forecast.report.headline import name_in_words
     from forecast.report.rows import table_cells
 
     own = run.opening.headline if rivals and run.opening is not None else None
@@ -180,24 +181,25 @@ def _rival_that_differs(run: Projection, rivals: Sequence[RivalAnswer], level: f
             found.quantiles[0] < seen.value * (1 - RECORD_RTOL) if seen.value <= own.median
             else found.quantiles[4] > seen.value * (1 + RECORD_RTOL)
         )  # fmt: skip
-        texts.append((behind, f"Another forecast, {forecast.name}, says {median}{within}: {forecast.differs}."))
+        other = f"Another forecast, {name_in_words(forecast.name)}, says {median}{within}: {forecast.differs}."
+        texts.append((behind, other))
     return min(texts, key=lambda one: one[0], default=(False, ""))[1]
 
 
 def _show_rivals(rivals: Sequence[RivalAnswer], level: float) -> None:
     """Write a row for each other forecast of the quantity, and why it differs."""
     from forecast.projection.result import ValueAnswer
-    from forecast.report.headline import on_date
+    from forecast.report.headline import name_in_words, on_date
     from forecast.report.rows import COLUMNS, table_cells
 
     rows, columns, date = [], [*filter(None, COLUMNS["value"])], ""
     for forecast, answer, failure in rivals:
         if answer is None or answer.headline is None:
-            rows.append([forecast.name, *[""] * len(columns), f"no answer: {failure}"])
+            rows.append([name_in_words(forecast.name), *[""] * len(columns), f"no answer: {failure}"])
             continue
         columns = [*filter(None, COLUMNS["date" if answer.kind == "when" else "value"])]
         date = f" {on_date(answer.date, short=True)}" if isinstance(answer, ValueAnswer) else ""
-        rows.append([forecast.name, *table_cells(answer, answer.headline, level), forecast.differs])
+        rows.append([name_in_words(forecast.name), *table_cells(answer, answer.headline, level), forecast.differs])
     render.write()
     render.write_table([f"other forecasts{date}", *columns, "how it differs"], rows)
 

@@ -226,14 +226,15 @@ def _of_expression(
     return float(units.convert(np.array(found.value), found.unit, unit)), found.date, found.row
 
 
-def first_step_median(answer: ProjectedAnswer) -> LastObservation | None:
-    """Return the median at the first step of the quantity that a question is about, where nobody observes it."""
+def first_step_median(answer: ProjectedAnswer, chosen: Mapping[str, str] | None = None) -> LastObservation | None:
+    """Return the median at the first step, under values of choices, of what a question is about and nobody observes."""
+    chosen = answer.default if chosen is None else chosen
     run = answer.run
     for name in (side.text for side in _sides(answer)):
         if name not in run.numeric or "time" not in run.worlds[name].dims:
             continue
         level = run.worlds[name].isel(time=0)
-        own = {choice: value for choice, value in answer.default.items() if choice in level.dims}
+        own = {choice: value for choice, value in chosen.items() if choice in level.dims}
         rivals = [str(dim) for dim in level.dims if dim in run.rivals and dim not in own]
         pooled = run.pooled(level.sel(own), rivals)
         if set(pooled.dims) == {"draw"} and np.isfinite(pooled.values).any():

@@ -204,11 +204,6 @@ def _median_shift(answer: ProjectedAnswer, default: Mapping[str, str], choice: s
     return max(medians, default=0.0) - min(medians, default=0.0)
 
 
-def quantity_label(words: Labels, name: str) -> str:
-    """Call a quantity by its label, or by its name in plain words."""
-    return words(name) if words(name) != name else words(name).replace("_", " ")
-
-
 def _fan(answer: DateAnswer | ValueAnswer, chosen: dict[str, str]) -> Fan | None:
     run = answer.run
     words, years = Labels(run), run.years
@@ -229,7 +224,7 @@ def _fan(answer: DateAnswer | ValueAnswer, chosen: dict[str, str]) -> Fan | None
             return None
         if dated and lines and (levels == levels.flat[0]).all():
             threshold = float(levels.flat[0])
-            threshold_label = f"{quantity_label(words, side.text)}: {amount(threshold, unit, 4)}"
+            threshold_label = f"{words(side.text)}: {amount(threshold, unit, 4)}"
             continue
         observed = seen_of(answer, side.text, unit, chosen)
         names = [words(name) for name in observed[2]]
@@ -332,8 +327,8 @@ def lines_over_time(run: Projection, names: Sequence[str], most: int) -> list[Fa
             if np.isnan(path).all():
                 continue
             given = words.given(cell)
-            line = Line(label=quantity_label(words, quantity.name), levels=path)
-            title = f"{quantity_label(words, quantity.name)}{f' ({given})' if given else ''}"
+            line = Line(label=words(quantity.name), levels=path)
+            title = f"{words(quantity.name)}{f' ({given})' if given else ''}"
             result.append(Fan(title=title, years=run.years, lines=(line,), unit=quantity.unit))
     return result[:most]
 
@@ -408,7 +403,7 @@ def _draw_answer(axis: Axes, answer: AnswerDistribution, span: tuple[float, floa
 def _formula_label(answer: ProjectedAnswer, side: Formula, chosen: Mapping[str, str], words: Labels) -> str:
     """Call a formula of one quantity by that, else by the title of the question for its value, or by its text."""
     if side.text in answer.run.quantities:
-        return quantity_label(words, side.text)
+        return words(side.text)
     if isinstance(answer, ValueAnswer) and answer.title:
         return printable(words.title(answer.title, chosen), 200)
     return printable(short_zeros(side.text), 200)

@@ -393,7 +393,7 @@ def _at_the_end(run: Projection, words: Labels, names: Sequence[str]) -> list[tu
     by_unit: dict[str, list[ReportRow]] = {}
     for quantity in (run.quantities[name] for name in names):
         for cell in quantity.cells:
-            label = ", ".join([fan_chart.quantity_label(words, quantity.name), *map(words, cell.values())])
+            label = ", ".join([words(quantity.name), *map(words, cell.values())])
             row = quantity_row(quantity, cell, label)
             if row.spread is not None and not math.isnan(row.spread.quantiles[0]):
                 by_unit.setdefault(quantity.unit, []).append(row)

@@ -13,16 +13,20 @@ import numpy as np
 
 from forecast.base.json_text import strict_json, to_json
 from forecast.base.warning_lines import warning_lines
+from forecast.contract.registry import get_registry
 from forecast.errors import ForecastError, ForecastWarning, printable
 from forecast.projection.result import Projection
 from forecast.report import result_data
 from forecast.report.brief import newest_data, past_record
-from forecast.report.headline import Labels
+from forecast.report.headline import Labels, name_in_words
 from forecast.report.page.draw_encoding import MAX_PAGE_CONTESTANTS, MAX_PAGE_DATES, EncodedDraws, shorter
 from forecast.report.words.number_text import amount, format_number
 
 #: Rows of data that are listed for one quantity, the newest; and characters of any text from outside.
 _MAX_DATA_ROWS, _MAX_APPENDIX_TEXT = 120, 2000
+#: A formula or a setting, and a name that programs read: ``brain/pooled``, ``firing_rate``.
+_FORMULA = re.compile(r"^[\w/@.-]+ = |--set |[\w)]\*[\w(]", re.ASCII)
+_NAME_IN_TEXT = re.compile(r"(?<![\w./=-])(?:[a-z]+/|[a-z]\w*?[-_])[a-z0-9][a-z0-9_-]*(?:@[a-z0-9-]+)?(?![\w/=.-]\w)")
 #: An assumption as a model states it: ``firing_rate [1/s]: lognormal, p05 = 50 (source)``.
 _ASSUMPTION_PATTERN = re.compile(r"(?P<name>\w+) \[(?P<unit>[^\]]*)\]: (?P<text>.*)", re.ASCII | re.DOTALL)
 
@@ -30,11 +34,12 @@ _ASSUMPTION_PATTERN = re.compile(r"(?P<name>\w+) \[(?P<unit>[^\]]*)\]: (?P<text>
 def about(run: Projection, worlds: EncodedDraws) -> dict[str, Any]:
     """Return what stands below an answer: how old its data are, how such forecasts have done, and warnings."""
     warnings: list[ForecastWarning | str] = [*run.failures, *run.warnings]
+    prose = _Prose(run)
     return {
         "newest": newest_data(run, ""),
         "past": past_record(run),
-        "warnings": [foreign(text) for text in warnings],
-        "grouped": [foreign(text) for text in warning_lines(warnings)],
+        "warnings": [prose(text) for text in warnings],
+        "grouped": [prose(text) for text in warning_lines(warnings)],
         "worlds": worlds,
         "most_dates": MAX_PAGE_DATES,
         "most_contestants": MAX_PAGE_CONTESTANTS,
@@ -82,32 +87,56 @@ class AssumptionLabels:
 
     def __init__(self, run: Projection) -> None:
         self._words, self._levels, self._models = Labels(run), run.worlds.data_vars, run.models
+        self._levers, self._prose = {each.name: foreign(each.label) for each in run.levers}, _Prose(run)
 
     def __call__(self, name: str) -> tuple[str, str, str, str]:
         """Return what an assumption is called, whose it is, its unit, and what is stated of it with its source."""
-        words = self._words
+        label, of = self._words.number(name)
+        label = self._levers.get(name, label)
         if name in self._levels:
             about = self._levels[name].attrs
-            return words(name), "", str(about["units"]), str(about.get("long_name", ""))
+            return label, "", str(about["units"]), self._prose(about.get("long_name", ""))
         model, _, own = name.rpartition(".")
         record = self._models.get(model, {"assumptions": [], "sources": []})
         matches = filter(None, map(_ASSUMPTION_PATTERN.fullmatch, record["assumptions"]))
         found = next((each for each in matches if each["name"] == own), None)
         unit = "" if found is None or found["unit"] == "dimensionless" else found["unit"]
         text = found["text"] if found is not None else "; ".join(record["sources"])
-        label = words(name) if words(name) != printable(name, 60) else printable(own.replace("_", " "), 60)
-        return label, foreign(model), unit, foreign(text)
+        return label, of, unit, self._prose(text)
 
 
 def _model_rows(run: Projection) -> Iterator[dict[str, Any]]:
+    words, prose = Labels(run), _Prose(run)
     for name, record in run.models.items():
         yield {
-            "name": foreign(name),
-            "summary": foreign(record["summary"]),
-            "assumptions": [foreign(text) for text in record["assumptions"]],
-            "sources": [foreign(text) for text in record["sources"]],
-            "facts": [(foreign(key), format_number(value, 3)) for key, value in record["facts"].items()],
+            "id": foreign(name),
+            "title": words.model(name, whole=True),
+            "summary": prose(record["summary"]),
+            "assumptions": [
+                (prose(text).replace(" [dimensionless]", ""), _FORMULA.search(text) is not None)
+                for text in record["assumptions"]
+            ],
+            "sources": [prose(text) for text in record["sources"]],
+            "facts": [(name_in_words(key), format_number(value, 3)) for key, value in record["facts"].items()],
         }
+
+
+class _Prose:
+    """Write names of models, shapes and tables in foreign text in words; formulas and settings stay as they are."""
+
+    def __init__(self, run: Projection) -> None:
+        self._words = Labels(run)
+        self._names = {name.rpartition(".")[2] for name in (*run.uncertain, *run.quantities, *run.choices)}
+        for kind in ("law", "model", "scenario", "shape", "table"):
+            self._names |= {each for name in get_registry().names(kind) for each in (name, name.rpartition("/")[2])}
+
+    def __call__(self, text: object) -> str:
+        def named(found: re.Match[str]) -> str:
+            own, _, shape = found[0].partition("@")
+            words = [self._words(own.rpartition("/")[2]), *([self._words(shape)] if shape else [])]
+            return ", ".join(words) if own in self._names else found[0]
+
+        return foreign(text if _FORMULA.search(str(text)) else _NAME_IN_TEXT.sub(named, str(text)))
 
 
 def _assumption_rows(run: Projection) -> Iterator[dict[str, str]]:
@@ -150,9 +179,10 @@ def _table_rows(run: Projection) -> Iterator[dict[str, Any]]:
             with contextlib.suppress(ForecastError):  # it may have been made where other tables are installed
                 described = tables.look(name).attrs
         row: dict[str, Any] = {key: foreign(described.get(key, "")) for key in ("title", "version")}
+        row["title"] = row["title"] or name_in_words(name.rpartition("/")[2])
         for key in ("sources", "licenses"):
             row[key] = [_link(each) for each in _listed(described.get(key, "[]"))]
-        yield {"name": foreign(name), "hash": foreign(digest), "newest": dates.get(name, ""), **row}
+        yield {"id": foreign(name), "hash": foreign(digest), "newest": dates.get(name, ""), **row}
 
 
 def _listed(text: str) -> list[Mapping[str, str]]:

@@ -69,7 +69,9 @@ def page_contents(run: Projection, worlds: EncodedDraws, data: Mapping[str, Any]
         "replaced": _is_steerable(run, worlds),
         "races": [race_group(each, words) for each in run.firsts],
         "moves": data["tornado"],
-        "levers": [(foreign(each.label), foreign(each.span), foreign(each.command())) for each in run.levers],
+        "levers": [
+            (foreign(each.label), foreign(each.span), each.choice, foreign(each.command())) for each in run.levers
+        ],
         "figure": _image_address(run),
         **about(run, worlds),
         **appendices(run, toml),
@@ -211,14 +213,12 @@ class _Assumptions:
 
     def __init__(self, run: Projection, worlds: EncodedDraws) -> None:
         self._called, self._words, self._labels = AssumptionLabels(run), Labels(run), worlds.labels
-        self._levers = {each.name: foreign(each.label) for each in run.levers}
 
     def __call__(self, name: str, unit: str = "") -> dict[str, Any]:
-        (label, of), own_unit = self._words.number(name, in_words=True), self._called(name)[2]
-        label = self._words.spaced(name) if label == name else label
-        out = {"name": name, "label": self._levers.get(name, label), "of": of, "scales": unit_scales(own_unit or unit)}
+        label, of, own_unit, _ = self._called(name)
+        out = {"name": name, "label": label, "of": of, "scales": unit_scales(own_unit or unit)}
         if name in self._labels:
-            out["labels"] = [self._words.member(each) for each in self._labels[name]]
+            out["labels"] = [self._words(each) for each in self._labels[name]]
         return out
 
 

@@ -76,7 +76,7 @@ def tornado_data(run: Projection, worlds: EncodedDraws) -> dict[str, Any]:
                 continue
             few = worlds.inputs[own].has_few_values
             parts = [
-                (answer.of_worlds(values[at], None if counts is None else counts[at]), words.member(called))
+                (answer.of_worlds(values[at], None if counts is None else counts[at]), words(called))
                 for at, called in _low_and_high_draws(worlds, own)
             ]
         answered = [part for part in parts if part[0] is not None]
@@ -107,7 +107,7 @@ def _explained_shares(
         for own in row["name"].split(", "):
             if own in worlds.inputs and row["share"] >= _min_share(worlds, own) and count < MAX_TORNADO_BARS:
                 count += 1
-                yield [own], *Labels(run).number(own, in_words=True), row["share"]
+                yield [own], *Labels(run).number(own), row["share"]
 
 
 def _make_end(answer: ProjectedAnswer, found: AnswerDistribution | None, called: str, measure: str) -> dict[str, Any]:

@@ -24,6 +24,11 @@ def bests(made):
     return [made.sets[code] if code < len(made.sets) else None for code in made.best.tolist()]
 
 
+def test_the_layout_of_arrays_does_not_matter():
+    value = np.random.default_rng(0).random((5, 9))
+    assert bests(order(np.asfortranarray(value), np.ones((5, 9), order="F"))) == bests(order(value))
+
+
 @pytest.mark.parametrize("keep", [400, 100])
 def test_codes_give_the_shares_of_the_projection(keep):
     """Where worlds are counted, those that are kept are the first, and say what they say."""
