@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from forecast.base.dates import today
 from forecast.base.record_list import RecordList
 from forecast.contract.registry import Record, get_registry
 from forecast.contract.specs import (
@@ -271,6 +272,7 @@ def describe_quantity(record: Record) -> dict[str, Any]:
         "keeps": spec.keeps,
         "floor": _bound(spec.floor, spec.floor_source, spec.unit),
         "ceiling": _bound(spec.ceiling, spec.ceiling_source, spec.unit),
+        "at_most": dict(spec.at_most),
         "observed": spec.observed,
         "forecast": _forecast(record),
         "rivals": [{"name": r.name, "forecast": _with_settings(r), "differs": r.differs} for r in spec.rivals],
@@ -289,7 +291,7 @@ def _values(name: str) -> dict[str, str]:
     """Return what a quantity stands at today and in 2030, as text; nothing where nothing answers for it."""
     from forecast.projection.engine import project
     from forecast.projection.paths.run_cache import cache_of_process
-    from forecast.projection.result.observed_values import first_step_median, last_observation
+    from forecast.projection.result.observed_values import computed_median, last_observation
     from forecast.report.rows import table_cells
     from forecast.report.words.number_text import amount
     from forecast.scenarios.question_text import read_question
@@ -298,7 +300,7 @@ def _values(name: str) -> dict[str, str]:
         question = read_question(name, at=[_LISTED_YEAR], shapes=())
         answer = project(question, draws=_LISTED_DRAWS, cache=cache_of_process()).opening
         if answer is not None and answer.headline is not None:
-            now = last_observation(answer) or first_step_median(answer)
+            now = last_observation(answer) or computed_median(answer, today())
             median, interval, *_ = table_cells(answer, answer.headline)
             told = median if interval in ("", "-") else f"{median} ({interval})"
             return {"today": "-" if now is None else amount(now.value, now.unit), "then": told}

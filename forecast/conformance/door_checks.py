@@ -4,6 +4,7 @@
   has it, and the number that ``forecast ask`` tells.
 - *bounds*: the forecast of a quantity, and each rival that is no rebuilt publication, lies within its bounds.
 - *record*: what keeps its best so far does not fall below its last row within the 90 % interval.
+- *relations*: in no world is a part above its whole, as the quantity's `at_most` states it.
 """
 
 from __future__ import annotations
@@ -22,15 +23,19 @@ from forecast.projection.engine import project
 from forecast.projection.paths.run_cache import cache_of_process
 from forecast.projection.result import Projection
 from forecast.projection.result.observed_values import last_observation
-from forecast.report.words.number_text import amount
+from forecast.report.words.number_text import amount, percent
 from forecast.scenarios.question_text import is_name, quantity_name, read_question
 from forecast.scenarios.scenario import Scenario
 
-DOOR_RULES = ("doors", "bounds", "record")
+DOOR_RULES = ("doors", "bounds", "record", "relations")
 #: Dates at which doors are held to one another, where the forecast reaches them.
 DATES = (2030, 2040)
 #: Two orders of the same arithmetic, and two units.
 DOOR_RTOL = 1e-9
+#: What interpolation between steps may add to a part that is its whole.
+RELATION_RTOL = 1e-6
+#: Dates by which parts are held to their wholes.
+RELATION_DATES = (2028, 2030, 2035, 2039)
 
 Ends = NDArray[np.float64]
 
@@ -64,6 +69,9 @@ def door_breaches(spec: QuantitySpec, *, draws: int = 256, seed: int = 0) -> lis
             other = read_question(spec.name, shapes=(), rival=rival.name)
             if any(key in each for each in other.stated["quantities"].values() for key in ("limit", "at_least")):
                 found += _outside(spec, f"the rival {rival.name}", _ends(_run(other, draws, seed), spec))
+        for name, why in spec.at_most.items():
+            if get_registry().find("quantity", name).spec.forecast:
+                found += _above(spec, name, why, draws, seed)
     except ForecastError as error:
         return [_breach("doors", spec, str(error))]
     return found
@@ -107,7 +115,7 @@ def _other(spec: QuantitySpec, door: str, own: Ends, run: Projection) -> Iterato
 
 
 def _outside(spec: QuantitySpec, what: str, ends: Ends) -> Iterator[Breach]:
-    low, high = (spec.floor if not spec.keeps else None), spec.ceiling
+    low, high = (None if spec.keeps and not spec.falls else spec.floor), spec.ceiling
     for bound, past, side in ((low, ends.min(initial=np.inf), "below"), (high, ends.max(initial=-np.inf), "above")):
         if bound is not None and (
             past < bound - abs(bound) * DOOR_RTOL if side == "below" else past > bound * (1 + DOOR_RTOL)
@@ -121,10 +129,23 @@ def _behind(run: Projection, spec: QuantitySpec, ends: Ends) -> Iterator[Breach]
     last = last_observation(run.values[0]) if spec.keeps == "frontier" else None
     if last is not None:
         value = float(units.convert(last.value, run.values[0].unit, spec.unit, where=spec.name))
-        if (lowest := float(ends[:, 0].min())) < value * (1 - 1e-3):
-            yield _breach(
-                "record", spec, f"its 5 % end, {_text(lowest, spec)}, lies behind its last row, {_text(value, spec)}"
-            )
+        worst = float(ends[:, -1].max() if spec.falls else ends[:, 0].min())
+        if worst > value * (1 + 1e-3) if spec.falls else worst < value * (1 - 1e-3):
+            end = f"{95 if spec.falls else 5} % end, {_text(worst, spec)}"
+            yield _breach("record", spec, f"its {end}, lies behind its last row, {_text(value, spec)}")
+
+
+def _above(spec: QuantitySpec, whole: str, why: str, draws: int, seed: int) -> Iterator[Breach]:
+    """Count the worlds in which a part has been above its whole by a date, in whatever choices these are most."""
+    asked = read_question(f"{spec.name} > {1 + RELATION_RTOL!r}*{whole}", at=RELATION_DATES, shapes=())
+    shares = np.zeros(len(RELATION_DATES))
+    for row in _run(asked, draws, seed).dates[0].rows:
+        chosen = {(choice.rpartition(".")[2], value) for choice, value in row.choices.items()}
+        if row.distribution is not None and len(chosen) == len(dict(chosen)):  # a choice of both has one value
+            shares = np.maximum(shares, row.distribution.by)
+    if shares.any():
+        told = ", ".join(f"{percent(s)} of the worlds before {d}" for s, d in zip(shares, RELATION_DATES, strict=True))
+        yield _breach("relations", spec, f"it is above {whole} in {told}: {why}")
 
 
 def _text(value: float, spec: QuantitySpec) -> str:

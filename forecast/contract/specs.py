@@ -240,10 +240,15 @@ class QuantitySpec(Spec):
         On which it is straight.
     keeps : {"", "frontier"}
         A frontier is a best so far, which never falls.
+    falls : bool
+        Less is better: a best so far never rises, and its record is the ceiling and not the floor.
     floor, ceiling : float, optional
         What it never falls below, and never exceeds.
     floor_source, ceiling_source : str
         Where a bound comes from, or that none is known.
+    at_most : mapping of str to str
+        Quantities that it never exceeds in one world, by definition, and why: ``{"largest-run": "a mean is no more than
+        its largest"}``. The two are compared, so that their units and qualifiers must agree.
     observed : str
         What observes it: the table, column and rows; or that nothing does.
     forecast : str
@@ -264,10 +269,12 @@ class QuantitySpec(Spec):
     unit: str = text_field()
     scale: str = checked_field(lambda v: v in SCALES, f"one of {', '.join(SCALES)}", default="level")
     keeps: str = checked_field(lambda v: v in ("", "frontier"), "frontier, or nothing", default="")
+    falls: bool = flag_field(False)
     floor: float | None = optional_field(is_number, "a number")
     floor_source: str = text_field(default="none known")
     ceiling: float | None = optional_field(is_number, "a number")
     ceiling_source: str = text_field(default="none known")
+    at_most: Mapping[str, str] = mapping_field(is_text, "of quantity to why")
     observed: str = text_field(default="nothing observes it")
     forecast: str = text_field(default="")
     settings: Mapping[str, str] = mapping_field(is_text, "of choice to value")
@@ -285,6 +292,8 @@ class QuantitySpec(Spec):
         for side, bound, source in bounds:
             if bound is not None and source == "none known":
                 self._refuse(f"{side}_source", "is missing: say where the bound comes from, or that it is a judgement")
+        if wrong := [other for other, why in self.at_most.items() if other == self.name or not why.strip()]:
+            self._refuse("at_most", f"'{wrong[0]}': expected another quantity, and why it is never less")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from forecast import units
-from forecast.base.dates import decimal_year
+from forecast.base.dates import decimal_year, iso_date, year_of
 from forecast.base.quantiles import DEFAULT_LEVEL
 from forecast.contract.track_record import coverage_by_shape, crossings_by_shape, record_sentence as track_record
 from forecast.errors import printable
@@ -30,7 +30,7 @@ from forecast.projection.result import (
 )
 from forecast.projection.result.observed_values import (
     LastObservation,
-    first_step_median,
+    computed_median,
     last_observation,
 )
 from forecast.report.changes import moved_and_unmoved
@@ -145,7 +145,7 @@ def brief(run: Projection, *, today: str = "", by: str = "", level: float = DEFA
         "dates": ", ".join(f"{row.cells[0]} {row.label}" for row in _by_dates(opening)),
         "today": by_today(run, words, today),
         "memory": _from_memory(run, words, [row["name"] for row in rows if row["share"] >= MIN_DRIVER_SHARE]),
-        "observed": last_observed(run, words),
+        "observed": last_observed(run, words, today),
         "data": newest_data(run, today),
         "record": past_record(run),
     }
@@ -257,7 +257,7 @@ def _driver_labels(run: Projection, rows: Sequence[Mapping[str, Any]], stated: s
         yield label, row["share"]
 
 
-def last_observed(run: Projection, words: Labels) -> str:
+def last_observed(run: Projection, words: Labels, today: str = "") -> str:
     """Say what the questions are about as it was last observed, that of the sentence first."""
     texts: dict[str, str] = {}
     unseen: list[ProjectedAnswer] = []
@@ -279,8 +279,8 @@ def last_observed(run: Projection, words: Labels) -> str:
                 else f"{named} {value} ({', '.join(filter(None, [row, found.date[:7]]))})"
             )  # fmt: skip
             if isinstance(answer, ValueAnswer) and answer is run.opening and (stands := _record_stands(answer, found)):
-                texts[found.of] += f", no new one by {on_date(answer.date)}: {stands}"
-    every = "; ".join([*texts.values(), *_first_step_text(run, words, unseen, _MAX_OBSERVATIONS - len(texts))])
+                texts[found.of] += f", no new one {_by(answer.date)}: {stands}"
+    every = "; ".join([*texts.values(), *_computed(words, unseen, _MAX_OBSERVATIONS - len(texts), today)])
     return f"Last observed: {every}" if texts else f"{every[:1].upper()}{every[1:]}"
 
 
@@ -314,21 +314,22 @@ def by_today(run: Projection, words: Labels, today: str) -> str:
     return "; ".join([fill("by_today", p=first[1]), *rest])
 
 
-def _first_step_text(run: Projection, words: Labels, answers: Sequence[ProjectedAnswer], most: int) -> Iterator[str]:
-    """Walk what answers are about that nobody observes, as computed at the first step: so many of them, as one text.
+def _computed(words: Labels, answers: Sequence[ProjectedAnswer], most: int, today: str) -> Iterator[str]:
+    """Walk what answers are about that nobody observes, as computed for one day: so many of them, as one text.
 
     One without a label tells a reader nothing, and a value that is asked for at that step is told already.
     """
     texts: dict[str, str] = {}
+    day = ""
     for answer in answers:
         if len(texts) == most:
             break
-        found = first_step_median(answer, _of_winners(answer))
+        found = computed_median(answer, today, _of_winners(answer))
         if found is not None and found.of in words and found.date != getattr(answer, "date", ""):
-            texts[found.of] = f"{words(found.of)} {amount(found.value, found.unit)}"
+            day = found.date
+            texts[found.of] = f"{words(found.of)} {amount(found.value, found.unit, _OBSERVED_DIGITS)}"
     if texts:
-        when = f"computed for {as_text(run.span[0], fine=True)}"
-        yield f"{when}: {', '.join(texts.values())}"
+        yield f"computed for {as_text(year_of(day), fine=True)}: {', '.join(texts.values())}"
 
 
 def at_level(answer: ProjectedAnswer | None, level: float) -> str:
@@ -383,7 +384,7 @@ def _statements_like(run: Projection) -> str:
     by = math.floor(min(run.span[0] + MOST_YEARS, run.span[1]))
     probability = answer.probability(by)
     rows = list(crossings_by_shape(run.models, probability).values()) if math.isfinite(probability) else []
-    return f". {percent(probability)} by {by}: {statement_text(rows)}" if rows else ""
+    return f". {percent(probability)} {_by(iso_date(by))}: {statement_text(rows)}" if rows else ""
 
 
 def section_sizes(run: Projection) -> dict[str, int]:
@@ -496,8 +497,12 @@ def _by_dates(answer: ProjectedAnswer | None) -> Iterator[ReportRow]:
     found = answer.headline
     if found is not None and found.medians is None:
         for date, chance in zip(answer.dates, found.by, strict=False):
-            by = "by" if on_date(date)[:1].isalpha() else "before"  # a year alone is its first day
-            yield ReportRow(label=f"{by} {on_date(date)}", cells=(percent(chance),))
+            yield ReportRow(label=_by(date), cells=(percent(chance),))
+
+
+def _by(date: str) -> str:
+    """Say by which date: before a year or a month where it is the first day of one, by the month where it is in it."""
+    return f"{'before' if date.endswith('-01') else 'by'} {on_date(date)}"
 
 
 # --- Quantities and limits --------------------------------------------------------------------------------------------
@@ -532,7 +537,7 @@ def _regime(quantity: ProjectedQuantity, cell: dict[str, str], words: Labels) ->
 def limit_sentence(limit: ProjectedLimit, until: float, reason: str = "failed") -> str:
     """Say of one limit in how many worlds it binds, and when it first does, or why it cannot be said."""
     what = f"{'limit' if limit.bound == 'limit' else 'floor'} of {limit.name}{in_brackets(limit.choices)}"
-    last = as_text(until)
+    last = as_text(until, fine=True)
     if limit.ever is None:
         return f"{what}: {reason}"
     if not limit.ever:

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from forecast.projection.result import DateAnswer, Projection, RankingAnswer, ValueAnswer
 from forecast.projection.result.differences import AnswerDifference
 from forecast.projection.result.shifts import SHIFT_LEVELS
-from forecast.report.headline import Labels, on_date
+from forecast.report.headline import Labels, on_date, span_texts, starts_after_rows
 from forecast.report.rows import COLUMNS, ReportRow, RowGroup, question_label
-from forecast.report.words.date_text import as_text, date_cell, fine_span
+from forecast.report.words.date_text import date_cell, fine_span
 from forecast.report.words.number_text import amount, amount_range, format_number, percent
 from forecast.report.words.patterns import fill, load_patterns
 
@@ -24,7 +24,7 @@ def effect(run: Projection) -> str:
         return ""
     for each in run.differences:
         if each.answer is run.opening and (rows := _answer_change_rows(each, Labels(run))):
-            (number, row), (start, until) = rows[0], map(as_text, run.span)
+            (number, row), (start, until) = rows[0], span_texts(run).values()
             by, new = _shift_text(each, number, each.shift), each.shift.get("new", 0.0)
             what = fill("moved", number, until=until, start=start)
             texts = {"what": what, "before": row.cells[0], "after": row.cells[1], "until": until, "by": by}
@@ -83,12 +83,12 @@ def _answer_change_rows(each: AnswerDifference, words: Labels) -> list[tuple[str
             add("value", "its value", texts, _ratio(*each.median))
         add("among", "compared", tuple(map(str, each.among)), f"{each.among[1] - each.among[0]:+d}")
         return rows
-    start, until = answer.run.span
-    fine = fine_span(start, until)
-    dates = tuple(date_cell(year, until, fine=fine, already=year <= start) for year in each.median)
+    (start, until), ends = answer.run.span, span_texts(answer.run)
+    fine, unseen = fine_span(start, until), start if starts_after_rows(answer.run) else None
+    dates = tuple(date_cell(year, until, fine=fine, already=year <= start, unseen=unseen) for year in each.median)
     add("median", "median", dates, by or _years_difference(*each.median, dates), by)
-    add("never", f"not by {as_text(until)}", tuple(map(percent, each.never)), _percentage_points(*each.never))
-    add("already", f"by {as_text(start)}", tuple(map(percent, each.already)), _percentage_points(*each.already))
+    add("never", f"not by {ends['until']}", tuple(map(percent, each.never)), _percentage_points(*each.never))
+    add("already", f"by {ends['start']}", tuple(map(percent, each.already)), _percentage_points(*each.already))
     return rows
 
 
@@ -130,7 +130,7 @@ def _shift_text(each: AnswerDifference, place: str, shift: Mapping[str, float | 
         return ""
     quantiles = [math.inf if (end := shift[level]) is None else float(end) for level in SHIFT_LEVELS]
     if isinstance(each.answer, DateAnswer):
-        by, ends = _years_shift(quantiles, fill("past", place, until=as_text(each.answer.run.span[1])))
+        by, ends = _years_shift(quantiles, fill("past", place, **span_texts(each.answer.run, short=place == "in_row")))
     else:
         by, ends = _value_shift(each.shift["kind"], quantiles, each.answer.unit)
     return fill("shift", place, "" if ends else "same", by, by=by, ends=ends)

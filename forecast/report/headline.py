@@ -8,14 +8,23 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from forecast.base.dates import decimal_year
+import numpy as np
+
+from forecast.base.dates import decimal_year, iso_date
 from forecast.contract.registry import get_registry
 from forecast.errors import ForecastError, printable
-from forecast.projection.result import DateAnswer, FirstAnswer, ProjectedAnswer, Projection, RankingAnswer, ValueAnswer
+from forecast.projection.result import (
+    DateAnswer,
+    FirstAnswer,
+    ProjectedAnswer,
+    ProjectedLimit,
+    Projection,
+    RankingAnswer,
+    ValueAnswer,
+)
 from forecast.projection.result.observed_values import last_observation
 from forecast.projection.result.projected_answers import AnswerDistribution, RankingRow
-from forecast.report.quantity_bounds import is_at_bound
-from forecast.report.words.date_text import as_text, fine_interval, month
+from forecast.report.words.date_text import as_text, fine_interval
 from forecast.report.words.number_text import (
     amount,
     amount_range,
@@ -137,6 +146,10 @@ class Labels:
         return f"each {self(name)}" if free else self.slot(name, chosen)
 
 
+#: What an interval of 90 % leaves no room beside.
+MIN_WHOLE_SHARE = 0.9
+
+
 def opening_sentence(run: Projection) -> str:
     """Return the sentence that opens the answer, and what a change does to it where one is known."""
     from forecast.report.changes import effect  # which says it in the words of this module
@@ -206,9 +219,15 @@ def now_of(answer: ProjectedAnswer, chosen: Mapping[str, str]) -> tuple[float | 
     return found.value, {"now": amount(found.value, found.unit), "now_date": as_text(year, fine=True)}
 
 
-def start_text(run: Projection) -> str:
-    """Say the first step of a projection: by its year where it is the first day of it, else by its month."""
-    return as_text(run.span[0], fine=month(run.span[0])[1] > 1)
+def span_texts(run: Projection, *, short: bool = False) -> dict[str, str]:
+    """Say the first and the last step by their months: a year alone is any day of it. In a row the last is a year."""
+    first, last = run.span
+    return {"start": as_text(first, fine=True, short=short), "until": as_text(last, fine=not short)}
+
+
+def starts_after_rows(run: Projection) -> bool:
+    """Tell whether a projection starts after its newest data: what is so at its first step was then seen by nobody."""
+    return bool(run.newest) and max(run.newest.values()) < iso_date(run.span[0])
 
 
 def _capital(text: str) -> str:
@@ -326,8 +345,7 @@ def _date_sentence(answer: DateAnswer, words: Labels) -> str:
     found = answer.headline
     what = event(answer, answer.default, words)
     texts: dict[str, Any] = {
-        "what": what, "What": _capital(what), "given": "",
-        "start": start_text(answer.run), "until": as_text(answer.run.span[1]),
+        "what": what, "What": _capital(what), "given": "", **span_texts(answer.run),
     }  # fmt: skip
     if found is None:
         return fill("when", "failed", **texts)
@@ -398,7 +416,8 @@ def _several_dates(run: Projection, found: AnswerDistribution, free: str, texts:
 
 def _date_text(run: Projection, year: float, fine: bool, *, already: bool = False) -> str:
     flag = "never" if not math.isfinite(year) else "already" if already else ""
-    return fill("date", flag, start=start_text(run), until=as_text(run.span[1]), date=as_text(year, fine=fine))
+    texts = {**span_texts(run), "date": as_text(year, fine=fine)}
+    return fill("date", flag, "unseen" * starts_after_rows(run), **texts)
 
 
 # --- Values, races, orders --------------------------------------------------------------------------------------------
@@ -453,6 +472,23 @@ def _value_sentence(answer: ValueAnswer, words: Labels) -> str:
     return fill("value", flag, **texts, low=low, median=median, high=high, pooled=pooled)
 
 
+def binding_shares(answer: ValueAnswer) -> Iterator[tuple[ProjectedLimit, float]]:
+    """Yield in which share of the worlds each bound binds, at the date of the answer."""
+    place = int(np.abs(answer.run.years - decimal_year([answer.date])[0]).argmin())
+    for limit in answer.run.limits:
+        chosen = {choice: value for choice, value in answer.default.items() if choice in limit.choices}
+        if chosen.items() <= limit.choices.items():
+            yield limit, float(limit.probability[place])
+
+
+def is_at_bound(answer: ValueAnswer) -> bool:
+    """Tell whether a value that has no interval is at a bound in nearly all worlds, and so no stated number."""
+    found = answer.headline
+    if found is None or found.medians is not None or found.quantiles[0] != found.quantiles[4]:
+        return False
+    return any(limit.name == answer.text and share >= MIN_WHOLE_SHARE for limit, share in binding_shares(answer))
+
+
 def first_shares(answer: FirstAnswer, words: Labels) -> Iterator[tuple[str, tuple[float, float]]]:
     """Walk what may come first with its lowest and highest probability, the likeliest first; then several, and none."""
     row = answer.sentence_row
@@ -481,7 +517,7 @@ def first_sentence(answer: FirstAnswer, words: Labels) -> str:
         "first",
         What=_capital(words.title(title, row.choices)),
         given=f" ({words.given(rest)})" if rest else "",
-        until=as_text(answer.run.span[1]),
+        until=span_texts(answer.run)["until"],
         shares=", ".join(shares),
     )
 
@@ -667,7 +703,7 @@ def name_in_words(name: str) -> str:
     >>> name_in_words("moravec-1997"), name_in_words("goal_week"), name_in_words("RTX A6000-48")
     ('Moravec 1997', 'goal week', 'RTX A6000-48')
     """
-    if not _IDENTIFIER.fullmatch(name):
+    if "." in name or not _IDENTIFIER.fullmatch(name):  # of a quantity in another scenario the name is its address
         return printable(name, 60)
     words = re.split("[-_]", printable(name, 60))
     if not re.fullmatch(r"[a-z-]+-\d{4}", name):

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from forecast import units
-from forecast.base.dates import decimal_year
 from forecast.contract.specs import QuantitySpec
 from forecast.projection.result import Projection, ValueAnswer
+from forecast.report.headline import Labels, binding_shares
 from forecast.report.words.number_text import amount, percent
 
 #: What arithmetic may add to a bound that holds, and in which share of the worlds one decides before it is said.
 BOUND_RTOL, MIN_BINDING_SHARE = 1e-9, 0.1
-#: What an interval of 90 % leaves no room beside.
-MIN_WHOLE_SHARE = 0.9
 #: Of magnitude that an interval may span before it is said.
 MAX_ORDERS = 6.0
 _SIDES = {"limit": "above", "at_least": "below"}
+_ENDS = {"limit": "at most", "at_least": "at least"}
 
 
 def bound_lines(run: Projection, quantity: QuantitySpec) -> list[str]:
@@ -31,8 +28,9 @@ def bound_lines(run: Projection, quantity: QuantitySpec) -> list[str]:
     quantity : QuantitySpec
     """
     bounds = {"limit": (quantity.ceiling, quantity.ceiling_source), "at_least": (quantity.floor, quantity.floor_source)}
-    opening = run.opening
-    binding: dict[str, float | None] = dict(binding_shares(opening) if isinstance(opening, ValueAnswer) else ())
+    shares = list(binding_shares(run.opening)) if isinstance(run.opening, ValueAnswer) else []
+    own = run.opening.text if isinstance(run.opening, ValueAnswer) else ""
+    binding: dict[str, float | None] = {limit.bound: share for limit, share in shares if limit.name == own}
     for answer in run.values:
         ends = [end for row in answer.rows if row.distribution is not None for end in row.distribution.quantiles]
         values = units.convert(np.array(ends), answer.unit, quantity.unit, where=f"quantity '{quantity.name}'")
@@ -52,6 +50,13 @@ def bound_lines(run: Projection, quantity: QuantitySpec) -> list[str]:
             if share is not None
             else f"{quantity.name}: some of the worlds lie {_SIDES[side]} {shown}, which bounds it: {source}"
         )
+    words = Labels(run)
+    told = [
+        f"{words(limit.name)} ({_ENDS[limit.bound]} {percent(share)})"
+        for limit, share in shares if limit.name != own and share > MIN_BINDING_SHARE
+    ]  # fmt: skip
+    if told:
+        lines.append(f"{quantity.name}: what it rests on is at a bound in a tenth of the worlds: {', '.join(told)}")
     return lines
 
 
@@ -85,20 +90,5 @@ def identity_line(quantity: QuantitySpec) -> str:
     """
     ends = (("above", quantity.floor, quantity.floor_source), ("below", quantity.ceiling, quantity.ceiling_source))
     bounds = [f"{side} {amount(end, quantity.unit)} ({source})" for side, end, source in ends if end is not None]
+    bounds += [f"no more than {whole} ({why})" for whole, why in quantity.at_most.items()]
     return f"What observes it: {quantity.observed}. Bounds: {'; '.join(bounds) or 'none known'}."
-
-
-def binding_shares(answer: ValueAnswer) -> Iterator[tuple[str, float]]:
-    """Yield in which share of the worlds either bound of what is asked binds, at the date of the answer."""
-    place = int(np.abs(answer.run.years - decimal_year([answer.date])[0]).argmin())
-    for limit in answer.run.limits:
-        chosen = {choice: value for choice, value in answer.default.items() if choice in limit.choices}
-        if limit.name == answer.text and chosen.items() <= limit.choices.items():
-            yield limit.bound, float(limit.probability[place])
-
-
-def is_at_bound(answer: ValueAnswer) -> bool:
-    """Tell whether a value that has no interval is at a bound in nearly all worlds, and so no stated number."""
-    found = answer.headline
-    alike = found is not None and found.medians is None and found.quantiles[0] == found.quantiles[4]
-    return alike and any(share >= MIN_WHOLE_SHARE for _, share in binding_shares(answer))

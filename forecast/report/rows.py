@@ -25,6 +25,7 @@ from forecast.report.headline import (
     first_shares,
     on_date,
     share_text,
+    starts_after_rows,
     value_title,
 )
 from forecast.report.words.date_text import date_cell, fine_interval, fine_span
@@ -155,9 +156,10 @@ def table_cells(answer: ProjectedAnswer, found: AnswerDistribution, level: float
     if isinstance(answer, DateAnswer):
         first, last = answer.run.span
         fine = fine_interval(low, high) if found.medians is None else fine_span(first, last)
+        unseen = first if starts_after_rows(answer.run) else None
 
         def text(year: float, share: float) -> str:
-            return date_cell(year, last, fine=fine, already=found.already >= share)
+            return date_cell(year, last, fine=fine, already=found.already >= share, unseen=unseen)
 
         if found.medians is not None:
             return range_text([text(low, 0.5), text(high, 0.5)]), "", range_text([percent(n) for n in found.nevers])

@@ -673,7 +673,7 @@ def _shape_and_members(series: str, *, is_record: bool) -> tuple[str, list[str]]
 
 def _limits_of(spec: QuantitySpec) -> dict[str, str]:
     """Return the bounds of a quantity as a scenario has them; the floor of a record is its paths' own beginning."""
-    ends = {"limit": spec.ceiling, "at_least": None if spec.keeps == "frontier" else spec.floor}
+    ends = {"limit": spec.ceiling, "at_least": None if spec.keeps and not spec.falls else spec.floor}
     return {key: f"{value!r} {spec.unit}".strip() for key, value in ends.items() if value is not None}
 
 

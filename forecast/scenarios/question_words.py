@@ -272,7 +272,8 @@ def _date(text: str) -> tuple[str, str]:
     rest = text[: found.start()] + " " + text[found.end() :]
     if found["year"]:
         month = found["number"] or (f"{MONTH_STARTS.index(found['month']) + 1:02}" if found["month"] else "")
-        return found["year"] + (f"-{month}" if month else _YEAR_PARTS.get(found["part"], "")), rest
+        part = found["part"] or ("end of" if found[0].startswith("by ") else "")  # by a year is by its end
+        return found["year"] + (f"-{month}" if month else _YEAR_PARTS.get(part, "")), rest
     told = "1" if found["next"] else found["years"] or found["years_from"]
     years = int(told) if told.isdecimal() and len(told) < 3 else _NUMBER_WORDS.get(told)
     if years is None:

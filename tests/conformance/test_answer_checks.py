@@ -9,7 +9,7 @@ from forecast import Scenario
 from forecast.conformance.answer_checks import RULES, find_breaches
 from forecast.contract.registry import get_registry
 from forecast.formula import parse_expression
-from forecast.projection.result.observed_values import first_step_median, last_observation, threshold
+from forecast.projection.result.observed_values import computed_median, last_observation, threshold
 from toolkit import json_of, sample, shared_main as main
 
 OURS = get_registry().names("scenario")
@@ -107,7 +107,7 @@ def test_every_forecast_of_ours_has_todays_value_beside_it(name):
     run = forecast.project(scenario, draws=64)
     values = [a for a in run.values if a.text.isidentifier()]  # a formula of numbers has no value of today
     moving = [a for a in (*run.dates, *values) if "time" in run.worlds[first_name(a)].dims]
-    assert [a.name for a in moving if last_observation(a) is None and first_step_median(a) is None] == []
+    assert [a.name for a in moving if last_observation(a) is None and computed_median(a) is None] == []
 
 
 def first_name(answer):

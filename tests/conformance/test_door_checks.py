@@ -7,6 +7,7 @@ import pytest
 import forecast
 from forecast.conformance.door_checks import door_breaches
 from forecast.contract.registry import get_registry
+from forecast.errors import PluginContractError
 from tests.toolkit import command
 
 RUN = get_registry().find("quantity", "run-power").spec
@@ -22,6 +23,29 @@ def test_doors_that_tell_other_numbers_are_found():
     found = breaches(also=("model-compute.power", "model-limits.power_limit"))
     assert [rule for rule, _ in found] == ["doors"]
     assert all("model-limits.power_limit says" in message for _, message in found)
+
+
+@pytest.mark.slow
+def test_a_part_above_its_whole_is_found_in_any_choice_of_both():
+    quantities = get_registry().records("quantity")
+    stated = {(each.spec.name, whole) for each in quantities for whole in each.spec.at_most}
+    assert {("site-rate-per-watt", "device-rate-per-watt-fp16"), ("run-cost", "run-cost-allowed")} <= stated
+    for name, _ in stated:
+        spec = get_registry().find("quantity", name).spec
+        found = door_breaches(dataclasses.replace(spec, also=(), rivals=()), draws=64)
+        assert not [each.message for each in found if each.rule == "relations"], name
+    found = breaches(at_most={"run-chips": "not so", "largest-site-power": "nor is this"})
+    assert [rule for rule, _ in found] == ["doors"]
+    assert "unit" in next(iter(found))[1]
+    [(rule, message)] = breaches(at_most={"largest-site-power": "a run has one site"})
+    assert rule == "relations"
+    assert "% of the worlds before 2039: a run has one site" in message
+
+
+def test_a_quantity_is_no_part_of_itself_and_a_part_says_why():
+    for wrong in ({"run-power": "it is"}, {"largest-site-power": " "}):
+        with pytest.raises(PluginContractError, match=r"at_most.*expected another quantity, and why"):
+            dataclasses.replace(RUN, at_most=wrong)
 
 
 @pytest.mark.slow

@@ -241,7 +241,7 @@ def test_the_shipped_snapshots_break_no_check(served, reference_data):
          r"column 'Training compute \(FLOP\)' is missing"),
         ("epoch-prices", "Hardware model,Price date\nX,2020-01-01\n", "column 'Price .hardware purchase.' is missing"),
         ("epoch-index", "Model,date,index\nX,2026-01-01,150\n", "column 'eci' is missing"),
-        ("epoch-models", "<html><body>busy</body></html>\n<p>\n", "column 'Model' is missing"),
+        ("epoch-models", "<html><body>busy</body></html>\n<p>\n", "a web page or other markup"),
         ("epoch-hardware", f"{HEADER}\n" + row(Hardware_name="X", TDP="much"), r"column 'TDP \(W\)': expected a num"),
     ],
 )  # fmt: skip

@@ -90,11 +90,11 @@ def test_the_share_that_binds_is_that_of_the_closed_form():
 
 def test_it_is_said_in_one_line_and_a_floor_too():
     limit, floor = project(limit="cap", at_least=3, draws=200).limits
-    assert limit_sentence(limit, 2050).startswith("limit of spend binds by 2050 in ")
-    assert limit_sentence(floor, 2050) == "floor of spend binds by 2050 in 100 % of worlds, first in 2025 (median)"
+    assert limit_sentence(limit, 2050).startswith("limit of spend binds by January 2050 in ")
+    assert limit_sentence(floor, 2050).endswith("binds by January 2050 in 100 % of worlds, first in 2025 (median)")
     assert floor.probability[0] == 1
     (never,) = project(limit="1e9 USD", draws=200).limits
-    assert limit_sentence(never, 2050) == "limit of spend does not bind by 2050"
+    assert limit_sentence(never, 2050) == "limit of spend does not bind by January 2050"
 
 
 def test_worlds_are_weighed():

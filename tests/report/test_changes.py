@@ -61,9 +61,9 @@ def test_a_shift_has_its_interval_in_the_unit_that_it_shares_with_the_median():
     run = beside({"scale": 1.2})
     assert effect(run) == ", which moves the date 2 years later (90 %: 1 to 4.8)"
     assert cells(run) == {
-        "median": "2 years later (1 to 4.8)", "not by 2060": "+1", "what is wanted, 2030": "+20 %",
+        "median": "2 years later (1 to 4.8)", "not by January 2060": "+1", "what is wanted, 2030": "+20 %",
     }  # fmt: skip
-    assert "not by 2060" not in moved_and_unmoved(run)[1]
+    assert "not by January 2060" not in moved_and_unmoved(run)[1]
 
 
 def test_the_regime_that_decides_is_named_as_the_screen_names_it():
@@ -77,14 +77,16 @@ def test_the_regime_that_decides_is_named_as_the_screen_names_it():
 
 def test_what_then_never_comes_is_past_the_last_step_and_what_newly_comes_is_told():
     soon = RECORD | {"until": 2045}
-    assert effect(beside({"everywhere": 6}, soon)) == ", which moves the date 6 years later (90 %: 6 to past 2045)"
+    assert (
+        effect(beside({"everywhere": 6}, soon)) == ", which moves the date 6 years later (90 %: 6 to past January 2045)"
+    )
     assert cells(beside({"everywhere": 6}, soon))["median"] == "6 years later (6 to >2045)"
     assert effect(beside({"everywhere": 6, "scale": 2}, soon)) == (
-        ", which moves the date past 2045 (90 %: at least 11 years later)"
+        ", which moves the date past January 2045 (90 %: at least 11 years later)"
     )
-    assert effect(beside({"everywhere": 100}, soon)) == ", which moves the date past 2045"
+    assert effect(beside({"everywhere": 100}, soon)) == ", which moves the date past January 2045"
     assert effect(beside({"everywhere": -3}, soon)).startswith(
-        ", which moves the date 3 years earlier and brings it by 2045 in another "
+        ", which moves the date 3 years earlier and brings it by January 2045 in another "
     )
 
 

@@ -24,10 +24,10 @@ def test_one_combination_is_a_date_with_its_interval():
 
 def test_already_and_never_are_said_in_words():
     assert opening_sentence(small(growing({"value": 1.0}))) == (
-        "X reaches its limit by 2025 with a probability of over 99 %."
+        "X reaches its limit by January 2025 with a probability of over 99 %."
     )
     assert opening_sentence(small(growing({"value": 1e30}))) == (
-        "The probability that x reaches its limit by 2040 is under 1 %."
+        "The probability that x reaches its limit by January 2040 is under 1 %."
     )
 
 
@@ -39,7 +39,7 @@ def test_no_question_is_said_too():
 
 def test_rivals_with_weights_give_one_answer_and_what_moves_it(run):
     said = opening_sentence(run)
-    assert "that the fastest supercomputer matches a brain by 2027 (HPCG), and" in said
+    assert "that the fastest supercomputer matches a brain by January 2027 (HPCG), and" in said
     assert "pooled" not in said  # each choice has one rival that holds all the weight
     moves = brief(run).drivers
     assert moves[0][0] == "whose estimate of the brain"

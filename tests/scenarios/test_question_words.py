@@ -18,7 +18,7 @@ from tests.toolkit import command
     [
         ("when will a training run reach 1e29 FLOP", 'ask "largest-run >= 1e29 FLOP"'),
         ("how big will the biggest training run be in 2030", "ask largest-run --at 2030"),
-        ("what is the chance of a 1e28 FLOP run by 2028", 'ask "largest-run >= 1e28 FLOP" --at 2028'),
+        ("what is the chance of a 1e28 FLOP run by 2028", 'ask "largest-run >= 1e28 FLOP" --at 2028-12-31'),
         ("when does a training run cost 10 billion dollars", 'ask "run-cost >= 10e9 USD"'),
         ("how long do frontier training runs take", "ask run-duration"),
         ("when will the top supercomputer do 10 exaflops on LINPACK", 'ask "supercomputer-hpl >= 10 EFLOP/s"'),
@@ -54,7 +54,10 @@ from tests.toolkit import command
         ("when will 50% of adults use AI", 'ask "generative-ai-users >= 0.5"'),
         ("When will someone spend a billion dollars on a training run?", 'ask "run-cost >= 1e9 USD"'),
         ("When do two thirds of adults use generative AI?", 'ask "generative-ai-users >= 0.67"'),
-        ("What are the odds of a run of more than 1e28 FLOP by 2029?", 'ask "largest-run >= 1e28 FLOP" --at 2029'),
+        (
+            "What are the odds of a run of more than 1e28 FLOP by 2029?",
+            'ask "largest-run >= 1e28 FLOP" --at 2029-12-31',
+        ),
         ("How long do frontier runs last?", "ask run-duration"),
         ("How small can transistors get?", "ask smallest-process"),
         ("How many FLOP do I get for a dollar on rented GPUs?", "ask rented-flop-per-dollar"),

@@ -66,7 +66,7 @@ def test_a_scenario_has_a_title_and_its_labels_read_as_words(scenario):
 @pytest.mark.parametrize(
     ("name", "settings", "said"),
     [
-        ("brain-parity", {"metric": "linpack"}, "matches a brain by 2027 (LINPACK)"),
+        ("brain-parity", {"metric": "linpack"}, "matches a brain by January 2027 (LINPACK)"),
         ("gpu-cluster", {"work": 1e25}, "A 1e25 FLOP run"),
         ("quantisation", {"tolerated": 0.1}, "to within 0.1"),
         ("precision", {"memory": 24}, "in 24 GB"),

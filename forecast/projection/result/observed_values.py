@@ -226,19 +226,28 @@ def _of_expression(
     return float(units.convert(np.array(found.value), found.unit, unit)), found.date, found.row
 
 
-def first_step_median(answer: ProjectedAnswer, chosen: Mapping[str, str] | None = None) -> LastObservation | None:
-    """Return the median at the first step, under values of choices, of what a question is about and nobody observes."""
+def computed_median(
+    answer: ProjectedAnswer, today: str = "", chosen: Mapping[str, str] | None = None
+) -> LastObservation | None:
+    """Return the median, under values of choices, of the quantity that a question is about, where nobody observes it.
+
+    It is that of today, between two steps as dates are; of the first step where that lies ahead, or no day is given;
+    and of the step before where a world is not positive.
+    """
     chosen = answer.default if chosen is None else chosen
     run = answer.run
+    day = min(max(np.datetime64(today or run.time[0], "s"), run.time[0]), run.time[-1])
     for name in (side.text for side in _sides(answer)):
         if name not in run.numeric or "time" not in run.worlds[name].dims:
             continue
-        level = run.worlds[name].isel(time=0)
+        path = run.worlds[name]
+        logs = bool((path > 0).all()) and day > run.time[0]
+        level = np.exp(np.log(path).interp(time=day)) if logs else path.sel(time=day, method="ffill")
         own = {choice: value for choice, value in chosen.items() if choice in level.dims}
         rivals = [str(dim) for dim in level.dims if dim in run.rivals and dim not in own]
         pooled = run.pooled(level.sel(own), rivals)
         if set(pooled.dims) == {"draw"} and np.isfinite(pooled.values).any():
-            date, unit = str(run.time[0].astype("datetime64[D]")), run.quantities[name].unit
+            date, unit = str(day)[:10], run.quantities[name].unit
             return LastObservation(of=name, value=float(np.nanmedian(pooled.values)), unit=unit, date=date)
     return None
 

@@ -108,7 +108,7 @@ def tornado(run: Projection, name: str) -> Tornado | None:
         bars.append(TornadoBar(label, row["share"], ends, is_choice))
     return Tornado(
         bars=tuple(bars), base=_bar_end(own, by, first, dates), dates=dates, most=last,
-        says="median date" if dates else f"probability by {as_text(by)}",
+        says="median date" if dates else f"probability by {as_text(by, fine=True)}",
     )  # fmt: skip
 
 

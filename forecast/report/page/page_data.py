@@ -23,11 +23,12 @@ from forecast.report.headline import (
     authored_sentences,
     contestant,
     event,
+    is_at_bound,
     now_of,
     on_date,
     opening_sentence,
     settings_sentence,
-    start_text,
+    starts_after_rows,
     value_title,
 )
 from forecast.report.page import image_address
@@ -35,7 +36,6 @@ from forecast.report.page.appendices import AssumptionLabels, about, appendices,
 from forecast.report.page.draw_encoding import EncodedDraws, EncodedValues, encode_codes, shorter, to_base64
 from forecast.report.page.lever_controls import LeverAnswers, answer_titles, carried_answer, lever_controls
 from forecast.report.page.tornado_data import tornado_data
-from forecast.report.quantity_bounds import is_at_bound
 from forecast.report.rows import COLUMNS, MAX_RANKING_COMBINATIONS, question_label, race_group
 from forecast.report.words.number_text import amount, percent, scale_of
 from forecast.report.words.patterns import fill, load_patterns
@@ -131,7 +131,7 @@ def answer_data(run: Projection, worlds: EncodedDraws, lever_answers: LeverAnswe
         "opens": {"name": "" if opening is None else opening.name, "kind": "" if opening is None else opening.kind},
         "winners": {name: run.choices[name].values.index(value) for name, value in run.winners.items()},
         "start": first,
-        "start_text": start_text(run),
+        "unseen": starts_after_rows(run),
         "certain": certain(run),
         "clear": MIN_CLEAR_PROBABILITY,
         "worse": WORSE_SHARE,

@@ -52,16 +52,24 @@ def as_text(year: float, *, fine: bool = False, short: bool = False) -> str:
     return f"{whole}-{number:02d}" if short else f"{load_patterns()['months'][number - 1]} {whole}"
 
 
-def date_cell(year: float, until: float, *, fine: bool = False, already: bool = False) -> str:
+def date_cell(
+    year: float, until: float, *, fine: bool = False, already: bool = False, unseen: float | None = None
+) -> str:
     """Say a date in a row of a table: one that does not come by the last date, one that is so already, or the year.
+
+    Where a projection starts after its newest data, at `unseen`, what is so at its first step was seen by nobody.
 
     Examples
     --------
     >>> date_cell(2034.6, 2060), date_cell(math.inf, 2060), date_cell(2025.0, 2060, already=True)
     ('2034', '>2060', 'already')
+    >>> date_cell(2027.0, 2060, already=True, unseen=2027.0)
+    '≤2027-01'
     """
     flag = "never" if not math.isfinite(year) else "already" if already else ""
-    return fill("date_in_row", flag, until=as_text(until), date=as_text(year, fine=fine, short=True))
+    start = "" if unseen is None else as_text(unseen, fine=True, short=True)
+    texts = {"start": start, "until": as_text(until), "date": as_text(year, fine=fine, short=True)}
+    return fill("date_in_row", flag, "unseen" if start else "", **texts)
 
 
 def age(years: float) -> str:

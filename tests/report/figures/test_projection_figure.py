@@ -194,7 +194,7 @@ def test_a_tornado_is_the_answer_where_a_number_is_low_and_high():
 def test_where_most_worlds_never_get_there_a_tornado_is_of_probabilities():
     made = tornado.tornado(small(uncertain(0.1, 1), when="x >= 12", draws=1000), "q")
     assert not made.dates
-    assert made.says == "probability by 2040"
+    assert made.says == "probability by January 2040"
     assert made.bars[0].ends[0] == 0
     assert made.bars[0].ends[1] > made.base
 

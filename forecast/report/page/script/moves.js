@@ -87,7 +87,7 @@ const tornado = (asked, now, found) => {
     return;
   }
   const { measure, rows, together } = found;
-  const told = { median: "The median", already: `The probability that it is so already in ${said(data.start)}`, by: `The probability that it is so by ${said(data.until)}` };
+  const told = { median: "The median", already: `The probability that it is so by ${spanTexts().start}`, by: `The probability that it is so by ${spanTexts().until}` };
   at("move-about").textContent = rows.length ? `${told[measure]} where an assumption is in its lowest fifth of worlds, and where it is in its highest; of a choice, under its values.${together >= 0.02 ? ` Several together explain ${percent(together)} of the variance.` : ""}` : "No single assumption moves it in these worlds.";
   const sizes = rows.flatMap((row) => [row.low.size, row.high.size]);
   const base = measured(asked, measure, now), finite = [...sizes, base].filter(Number.isFinite);

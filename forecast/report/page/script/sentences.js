@@ -1,8 +1,11 @@
 /* The texts of an answer. */
 
+/** The first and the last step by their months, as a year alone would be any day of it; in a row the last's year. */
+const spanTexts = (short) => ({ start: said(data.start, true, short), until: said(data.until, !short) });
+
 const date = (one, year, level, fine, short) => say(short ? "date_in_row" : "date",
-  { never: year === Infinity, already: year !== Infinity && one.already >= level },
-  { start: data.start_text, until: said(data.until), date: said(year, fine, short) });
+  { never: year === Infinity, already: year !== Infinity && one.already >= level, unseen: data.unseen },
+  { ...spanTexts(short), date: said(year, fine, short) });
 /** The value of a definition while none is picked: what is first in the ranking that opens the page, or the first one. */
 const firstOf = (dim) => data.winners[dim] ?? 0;
 /** The place of the definitions that are picked, or else of the first ones. */
@@ -44,7 +47,7 @@ const valueText = (asked, picks, one, texts) => {
   return capital(say("value", flags, { ...texts, on, low, median, high }));
 };
 const dateText = (asked, picks, one, texts) => {
-  const until = said(data.until), start = data.start_text;
+  const { start, until } = spanTexts();
   if (!one) return say("when", { failed: true }, texts);
   if (one.each) {
     const free = asked.dims.filter((d) => !(d in picks) && !asked.own.includes(d) && !asked.rivals.includes(d));
@@ -124,7 +127,7 @@ const raceSentence = (asked, found) => {
   const order = asked.labels.map((label, i) => [label, found.shares[i]]), last = order.splice(-2);
   const told = [...order.sort((a, b) => b[1] - a[1]), ...last.filter(([, share], i) => i || share)]
     .map(([label, share]) => say("share", {}, { label, percent: percent(share) }));
-  return `${say("first", {}, { What: capital(found.title), given: found.given ? ` (${found.given})` : "", until: said(data.until), shares: told.join(", ") })}.`;
+  return `${say("first", {}, { What: capital(found.title), given: found.given ? ` (${found.given})` : "", until: spanTexts().until, shares: told.join(", ") })}.`;
 };
 const interval = (low, high, begin, end) => say("interval", { same: low === high, same_text: begin === end }, { low: begin, high: end });
 const cells = (asked, one) => {
