@@ -137,7 +137,7 @@ def _plot_shares(answer: Answer, ax: Axes) -> None:
 
 def page(answer: Answer) -> str:
     """Write an answer on one page: the sentence, the quantiles, what moves it, warnings, and how to repeat it."""
-    from forecast.report.result_data import data_ages
+    from forecast.report.result_data import newest_data
 
     parts = [textwrap.fill(answer.sentence, PAGE_WIDTH), "", *_quantile_lines(answer)]
     if answer.kind in ("when", "value"):
@@ -150,7 +150,7 @@ def page(answer: Answer) -> str:
         parts += ["", *textwrap.wrap(moves.attrs["note"], PAGE_WIDTH)] if "note" in moves.attrs else []
     warning_lines = [line for text in answer.run.warnings for line in textwrap.wrap(f"warning: {text}", PAGE_WIDTH)]
     parts += ["", *warning_lines] if warning_lines else []
-    ages = data_ages(answer.run)
+    ages = newest_data(answer.run)
     parts += ["", *textwrap.wrap(ages, PAGE_WIDTH)] if ages else []
     parts += [
         "",

@@ -43,7 +43,7 @@ from forecast.report.headline import (
     opening_sentence,
     value_title,
 )
-from forecast.report.result_data import data_ages, driver_rows, table_in_words
+from forecast.report.result_data import driver_rows, newest_data
 from forecast.report.rows import (
     COLUMNS,
     ReportRow,
@@ -56,13 +56,13 @@ from forecast.report.rows import (
     scaled_group,
     table_cells,
 )
-from forecast.report.words.date_text import age, as_text
+from forecast.report.words.date_text import as_text
 from forecast.report.words.number_text import amount, percent, short_zeros
 from forecast.report.words.patterns import fill
 from forecast.sensitivity.first_order import MIN_DRIVER_SHARE, certain
 
 #: So many drivers, tables, observations, levers and numbers from memory are named.
-_MAX_DRIVERS, _MAX_BRIEF_TABLES, _MAX_OBSERVATIONS, _MAX_LEVERS, _MAX_MEMORY = 5, 2, 3, 3, 3
+_MAX_DRIVERS, _MAX_SOURCE_TABLES, _MAX_OBSERVATIONS, _MAX_LEVERS, _MAX_MEMORY = 5, 6, 3, 3, 3
 #: An observation is called by so many characters.
 _MAX_ROW_LABEL = 30
 #: It is known, and told to three digits where an answer has two: 165 is not 160.
@@ -343,21 +343,6 @@ def at_level(answer: ProjectedAnswer | None, level: float) -> str:
     return f"{100 * level:g} % interval: {table_cells(answer, ends, level)[1]}"
 
 
-def newest_data(run: Projection, today: str) -> str:
-    """Say how old the newest data are."""
-    ages, words = sorted(run.newest.items(), key=lambda item: item[1], reverse=True), Labels(run)
-    texts = []
-    for name, date in ages[:_MAX_BRIEF_TABLES]:
-        short = words(name) if name in words else table_in_words(name)
-        if today:
-            now, then = decimal_year(np.array([today, date], dtype="datetime64[s]"))
-            texts.append(f"{short} {date[:7]} ({age(float(now - then)) if now >= then else 'planned'})")
-        else:
-            texts.append(f"{short} {date}")
-    more = f", and {len(ages) - len(texts)} more to {ages[-1][1][:7]}" if len(ages) > len(texts) else ""
-    return f"Newest data: {', '.join(texts)}{more}" if texts else ""
-
-
 def past_record(run: Projection) -> str:
     """Say the coverage of past intervals: of the scenario as a whole where it keeps a record, else of its shapes."""
     whole = screen_line(run.scenario, run.shown or (), run.labels)
@@ -563,9 +548,15 @@ def _source_section(run: Projection, words: Labels, today: str) -> Section:
         f"{words.model(name, whole=True)} ({printable(name, 120)}): {printable(about['summary'], _MAX_SECTION_TEXT)}"
         for name, about in run.models.items()
     ]
-    ages = data_ages(run, today)
     record = record_sentences(run.scenario, run.labels) or [track_record(run.models)]
-    return [], [*(printable(text, _MAX_SECTION_TEXT) for text in (ages, *record) if text), *notes]
+    return [], [
+        *(
+            printable(text, _MAX_SECTION_TEXT)
+            for text in (newest_data(run, today, _MAX_SOURCE_TABLES), *record)
+            if text
+        ),
+        *notes,
+    ]
 
 
 def _warning_section(run: Projection, words: Labels, today: str) -> Section:

@@ -17,10 +17,8 @@ from forecast.projection.result.combinations import finite_or_none, iso
 from forecast.projection.result.observed_values import last_observation
 from forecast.projection.result.projected_answers import AnswerDistribution, AnswerRow, FirstRow
 from forecast.report.headline import Labels, opening_sentence
+from forecast.report.words.date_text import age
 from forecast.sensitivity.first_order import first_order, uncertain
-
-#: So many tables are named in the line about their dates.
-_MAX_SOURCE_TABLES = 6
 
 
 def projection_data(
@@ -382,31 +380,25 @@ def update_rows(run: Projection) -> list[dict[str, Any]]:
 # --- Data -------------------------------------------------------------------------------------------------------------
 
 
-def data_ages(run: Projection, today: str = "") -> str:
-    """Say in one line how far the data behind a projection reach, the newest first; nothing where no date is known.
+def newest_data(run: Projection, today: str = "", most: int = 2) -> str:
+    """Return how far the data behind a projection reach as a clause, the newest first; empty where no date is known.
 
     Parameters
     ----------
     run : Projection
     today : str
-        ISO; by it the line says how old each newest datum is. Without it the line says the same on every day.
+        ISO; by it the ages of data are said. Without it their dates are, so that it says the same on every day.
+    most : int
+        The number of tables that are named.
     """
-    every = sorted(run.newest.items(), key=lambda item: item[1], reverse=True)
-    named = [f"{table_in_words(name)} {date}{_age(date, today)}" for name, date in every[:_MAX_SOURCE_TABLES]]
-    more = [f"and {len(every) - len(named)} more, to {every[-1][1]}"] if len(every) > len(named) else []
-    return f"newest data: {', '.join([*named, *more])}" if named else ""
-
-
-def table_in_words(name: str) -> str:
-    """Return the name of an installed table in words, without its plugin; that of a file as it is."""
-    return printable(name.rpartition("/")[2].replace("-", " ") if "/" in name else name, 60)
-
-
-def _age(date: str, today: str) -> str:
-    if not today:
-        return ""
-    years = year_of(today) - year_of(date)
-    return f" ({years:.1f} years old)" if years >= 0 else " (in the future)"
+    ages, words, texts = sorted(run.newest.items(), key=lambda item: item[1], reverse=True), Labels(run), []
+    for name, date in ages[:most]:
+        plugin, _, own = name.rpartition("/")  # a table, else a file or a quantity
+        short = words(name) if name in words else printable(own.replace("-", " ") if plugin else own, 60)
+        years = year_of(today or date) - year_of(date)
+        texts.append(f"{short} {date[:7]} ({age(years) if years >= 0 else 'planned'})" if today else f"{short} {date}")
+    more = f", and {len(ages) - len(texts)} more to {ages[-1][1][:7]}" if len(ages) > len(texts) else ""
+    return f"Newest data: {', '.join(texts)}{more}" if texts else ""
 
 
 # --- As one table -----------------------------------------------------------------------------------------------------

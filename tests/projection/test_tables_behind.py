@@ -64,9 +64,9 @@ def test_each_table_and_file_says_its_last_date(folder):
     run = forecast.project(scenario(folder), draws=8)
     assert run.newest == {"prices": "2025-02-03", "speeds.csv": "2023-05-01"}
     assert max(run.newest.values()) == "2025-02-03"
-    assert result_data.data_ages(run) == "newest data: prices 2025-02-03, speeds.csv 2023-05-01"
-    assert result_data.data_ages(run, "2026-02-03").startswith("newest data: prices 2025-02-03 (1.0 years old), speeds")
-    assert "prices 2025-02-03 (in the future)" in result_data.data_ages(run, "2025-01-01")
+    assert result_data.newest_data(run) == "Newest data: prices 2025-02-03, speeds.csv 2023-05-01"
+    assert result_data.newest_data(run, "2026-02-03").startswith("Newest data: prices 2025-02 (12 months old), sp")
+    assert "prices 2025-02 (planned)" in result_data.newest_data(run, "2025-01-01")
 
 
 @pytest.mark.parametrize("dated", [(), ("day", "seen")])
@@ -107,7 +107,7 @@ def test_a_table_that_the_code_of_a_model_reads_counts_too():
 def test_nothing_dated_is_behind_a_calculation():
     run = forecast.project({"start": 2025, "until": 2027, "quantities": {"x": {"expression": "t"}}}, draws=4)
     assert run.newest == {}
-    assert result_data.data_ages(run) == ""
+    assert result_data.newest_data(run) == ""
     assert "newest" not in run.to_xarray().attrs
 
 
@@ -118,7 +118,7 @@ def test_it_survives_a_file_and_is_asked_of_the_answer(folder, tmp_path):
     assert forecast.load(tmp_path / "a.nc").run.newest == run.newest
     answer = forecast.scenario(str(folder / "mine.toml")).ask(draws=8)
     assert answer.newest == run.newest
-    assert "newest data: prices 2025-02-03, speeds.csv 2023-05-01\n" in answer.report()
+    assert "Newest data: prices 2025-02-03, speeds.csv 2023-05-01\n" in answer.report()
 
 
 def test_the_command_says_it_in_one_line(folder, capsys):

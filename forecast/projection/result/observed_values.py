@@ -241,8 +241,11 @@ def computed_median(
         if name not in run.numeric or "time" not in run.worlds[name].dims:
             continue
         path = run.worlds[name]
-        logs = bool((path > 0).all()) and day > run.time[0]
-        level = np.exp(np.log(path).interp(time=day)) if logs else path.sel(time=day, method="ffill")
+        if bool((path > 0).all()) and day > run.time[0]:
+            logs = path.copy(data=np.log(path.values)).interp(time=day)
+            level = logs.copy(data=np.exp(logs.values))
+        else:
+            level = path.sel(time=day, method="ffill")
         own = {choice: value for choice, value in chosen.items() if choice in level.dims}
         rivals = [str(dim) for dim in level.dims if dim in run.rivals and dim not in own]
         pooled = run.pooled(level.sel(own), rivals)

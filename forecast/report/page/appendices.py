@@ -17,7 +17,7 @@ from forecast.contract.registry import get_registry
 from forecast.errors import ForecastError, ForecastWarning, printable
 from forecast.projection.result import Projection
 from forecast.report import result_data
-from forecast.report.brief import newest_data, past_record
+from forecast.report.brief import past_record
 from forecast.report.headline import Labels, name_in_words
 from forecast.report.page.draw_encoding import MAX_PAGE_CONTESTANTS, MAX_PAGE_DATES, EncodedDraws, shorter
 from forecast.report.words.number_text import amount, format_number
@@ -36,7 +36,7 @@ def about(run: Projection, worlds: EncodedDraws) -> dict[str, Any]:
     warnings: list[ForecastWarning | str] = [*run.failures, *run.warnings]
     prose = _Prose(run)
     return {
-        "newest": newest_data(run, ""),
+        "newest": result_data.newest_data(run),
         "past": past_record(run),
         "warnings": [prose(text) for text in warnings],
         "grouped": [prose(text) for text in warning_lines(warnings)],
