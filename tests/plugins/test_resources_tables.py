@@ -186,7 +186,7 @@ def test_chips_power_money_and_data_are_of_one_run_in_every_world(run):
     q = run["projection"].to_dataset()
     seconds, watts = q.duration * 86400, q.power * 1e9
     by_chips = q.h100s * 989.5e12 * q.precision * q.utilisation * seconds
-    by_power = watts * q.per_watt * q.precision * q.utilisation * seconds
+    by_power = watts * 1e9 * q.per_watt * q.precision * q.utilisation * seconds
     for made in (by_chips, by_power, q.spending * q.flop_per_usd, 6 * q.tokens_used**2 / q.ratio):
         np.testing.assert_allclose((made / q.run).values, 1, rtol=1e-9)
     assert (q.run <= np.maximum(highest(q.allowed), q.largest_now) * (1 + 1e-12)).all()
