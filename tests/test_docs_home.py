@@ -55,7 +55,7 @@ def test_what_loss_a_larger_model_reaches(tmp_path):
 @pytest.mark.slow
 def test_how_a_date_moves_if_growth_stalls(tmp_path):
     said = " ".join(answer("if growth stalls in 2028", tmp_path).split())
-    assert re.match(r"A supercomputer matches a brain by 2150 \(HPCG\) with a chance of under 1 %", said)
+    assert re.match(r"A supercomputer matches a brain by January 2150 \(HPCG\) with a chance of under 1 %", said)
     assert "with estimate: Dettmers 2015, machine.growth*0 since 2028, which moves the median from " in said
     without = copied("run", "brain-parity", "--set", "estimate=dettmers-2015").stdout
     stated = re.search(r"is matched in about (\d{4})", FIVE)[1]

@@ -253,8 +253,8 @@ def read_line(
 
     Examples
     --------
-    >>> read_line("device-rent", settings={"device": "b200", "busy": 0.5}).settings
-    {'gpu_cluster_b200.busy': 0.5}
+    >>> read_line("largest-run", settings={"variant": "data-limited"}).settings
+    {'model_capability.variant': 'data-limited'}
     """
     settings = settings or {}
     keys = {key for spec in _world_quantities(text) for key in spec.settings}

@@ -218,6 +218,6 @@ def test_all_chips_together_run_on_the_electricity_of_the_world(variant):
     stock, per_watt = (level("model-capability", each, variant=variant) for each in ("stock", "per_watt"))
     years = decimal_year(run("model-capability")["projection"]["time"].values)[:, None]
     growth = np.maximum(level("model-capability", "output_growth"), 0)
-    watts = stock * 989.5e12 / per_watt
+    watts = stock * 989.5e12 / (per_watt * 1e9)
     assert (watts <= 3.364e12 * (1 + growth) ** (years - 2023) * (1 + 1e-6)).all()
     assert np.quantile(stock[-1], 0.95) < 1e12

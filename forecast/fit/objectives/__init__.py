@@ -54,7 +54,7 @@ def find_objective(name: str, *, where: str = "") -> Objective:
     Examples
     --------
     >>> import numpy as np
-    >>> find("least_squares").pointwise(np.array([[3.0]]), np.array([1.0]), {})[0]
+    >>> find_objective("least_squares").pointwise(np.array([[3.0]]), np.array([1.0]), {})[0]
     array([[4.]])
     """
     if name not in OBJECTIVES:

@@ -361,9 +361,13 @@ def test_the_script_says_the_sentence_of_the_report(opened, trees, name):
 @pytest.mark.parametrize(
     ("name", "address", "said"),
     [
-        ("authored", "c.c=60&a.x=0-100", r"Z meets 60 by 20\d\d \(90 %: .* to .*; today 1 FLOP\); \d+ % not by 2060\."),
-        ("authored", "c.c=20&a.x=60-100", r"There is an? .* % chance that z meets 20 by 2025\."),
-        ("authored", "c.c=2000&a.x=0-50", r"Z meets 2000 by 2060 with a chance of under 1 %\."),
+        (
+            "authored",
+            "c.c=60&a.x=0-100",
+            r"Z meets 60 by 20\d\d \(90 %: .* to .*; today 1 FLOP\); \d+ % not by January 2060\.",
+        ),
+        ("authored", "c.c=20&a.x=60-100", r"There is an? .* % chance that z meets 20 by January 2025\."),
+        ("authored", "c.c=2000&a.x=0-50", r"Z meets 2000 by January 2060 with a chance of under 1 %\."),
         ("authored value", "c.c=3&a.x=0-50", r"Z times 3 gives .* FLOP by 2050 \(90 %: .*\)\."),
         (
             "authored order",
