@@ -15,7 +15,7 @@ BOUND_RTOL, MIN_BINDING_SHARE = 1e-9, 0.1
 #: Of magnitude that an interval may span before it is said.
 MAX_ORDERS = 6.0
 _SIDES = {"limit": "above", "at_least": "below"}
-_ENDS = {"limit": "at most", "at_least": "at least"}
+_BOUND_WORDS = {"limit": "at most", "at_least": "at least"}
 
 
 def bound_lines(run: Projection, quantity: QuantitySpec) -> list[str]:
@@ -52,7 +52,7 @@ def bound_lines(run: Projection, quantity: QuantitySpec) -> list[str]:
         )
     words = Labels(run)
     told = [
-        f"{words(limit.name)} ({_ENDS[limit.bound]} {percent(share)})"
+        f"{words(limit.name)} ({_BOUND_WORDS[limit.bound]} {percent(share)})"
         for limit, share in shares if limit.name != own and share > MIN_BINDING_SHARE
     ]  # fmt: skip
     if told:

@@ -29,7 +29,7 @@ _ZONE = r"\s*(?P<zone>Z|UTC|GMT|[+-]\d{2}:?\d{2})?"
 #: Forms of one number may stand in one column; a bare year stands with any.
 _ISO, _SLASHED, _MONTHS, _PARTS, _FISCAL, _NAMED, _YEARS = 0, 1, 2, 3, 4, 5, -1
 #: Of footnotes.
-_MARKS = "*†‡ "
+_FOOTNOTE_MARKS = "*†‡ "
 _WEEKDAY, _DAY = r"(?:[a-z]{3,9},?\s+)", r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _FORMS = tuple(
     (group, re.compile(form, re.IGNORECASE))
@@ -69,7 +69,7 @@ def could_be_date(text: str) -> bool:
     >>> [could_be_date(text) for text in ("2024-06", "12/11/2024", "Q3 2024", "5 Jan 2024", "2024", "A100")]
     [True, True, True, True, False, False]
     """
-    return 2 < len(text) < 40 and any(form.fullmatch(text.rstrip(_MARKS)) for _, form in _FORMS[:-1])
+    return 2 < len(text) < 40 and any(form.fullmatch(text.rstrip(_FOOTNOTE_MARKS)) for _, form in _FORMS[:-1])
 
 
 def parse_dates(texts: Sequence[str], order: str, where: str, at: Any) -> tuple[AnyArray, tuple[str, ...]]:
@@ -101,7 +101,7 @@ def parse_dates(texts: Sequence[str], order: str, where: str, at: Any) -> tuple[
     matches = []
     forms = _SEASON_FORMS if _are_seasons(list(codes)) else _FORMS
     for text in codes:
-        bare = text.rstrip(_MARKS)
+        bare = text.rstrip(_FOOTNOTE_MARKS)
         group, match = next(((group, m) for group, form in forms if (m := form.fullmatch(bare))), (0, None))
         if match is None:
             row = first.get(text, texts.index(text))
