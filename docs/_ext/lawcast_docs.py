@@ -227,7 +227,7 @@ class Gallery(SphinxDirective):
         from forecast.report import figures
 
         text: list[str] = []
-        for record in sorted(get_registry().records("scenario"), key=lambda each: each.full_name):
+        for record in sorted(get_registry().records("scenario", parts=False), key=lambda each: each.full_name):
             file = f"{record.full_name.replace('/', '-')}.png"
             figures.plot_projection(forecast.project(record.full_name, draws=_WORLDS), gallery(self.env) / file)
             name = record.full_name.partition("/")[2]
