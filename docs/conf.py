@@ -14,12 +14,7 @@ author = "The lawcast authors"
 copyright = author
 version = release = forecast.__version__
 
-extensions = [
-    "myst_nb",
-    "sphinx.ext.autodoc",
-    "sphinx.ext.napoleon",
-    "lawcast_docs",
-]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "lawcast_docs"]
 exclude_patterns = ["_build", "_ext", "jupyter_execute"]
 nitpicky = True
 default_role = "soft"  # numpydoc's single backticks: a link where there is such an object, else code

@@ -6,21 +6,11 @@ from .api.build_answer import ask as ask
 from .api.catalogue_search import find as find, quantities as quantities
 from .api.issue_warnings import project as project
 from .api.past_forecasts import claims as claims, resolve as resolve
-from .api.quantity import (
-    Quantity as Quantity,
-    QuantityCondition as QuantityCondition,
-    quantity as quantity,
-)
+from .api.quantity import Quantity as Quantity, QuantityCondition as QuantityCondition, quantity as quantity
 from .api.save_and_load import load as load, save as save
 from .api.scenario import Scenario as Scenario, scenario as scenario
 from .api.scenario_quantities import estimate as estimate, model as model, trend as trend
-from .api.sources import (
-    draws as draws,
-    function as function,
-    path as path,
-    uncertain as uncertain,
-    value as value,
-)
+from .api.sources import draws as draws, function as function, path as path, uncertain as uncertain, value as value
 from .api.table_refresh import refresh as refresh
 from .api.training_plan import Plan as Plan, plan as plan
 from .base.access import allow as allow

@@ -177,10 +177,7 @@ def asked_once(records_of: dict[registry.Hook, tuple[Any, ...]], monkeypatch: py
 
 @pytest.fixture
 def fake_plugins(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    installed: Registry,
-    asked_once: None,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, installed: Registry, asked_once: None
 ) -> Iterator[FakePlugins]:
     """Plugins made for one test, beside the installed ones: the registry is loaded anew, and put back afterwards."""
     get_registry = registry.get_registry

@@ -26,12 +26,7 @@ MAX_FOLLOWED_YEARS = 3.0
 
 
 def required_value(
-    answer: Answer,
-    name: str,
-    *,
-    by: float | str,
-    probability: float = 0.5,
-    within: tuple[float, float] | None = None,
+    answer: Answer, name: str, *, by: float | str, probability: float = 0.5, within: tuple[float, float] | None = None
 ) -> float:
     """Return the value of a quantity, the same in every world, that makes it so by a date.
 

@@ -53,10 +53,7 @@ COMMANDS = {
         "fit.compare:compare",
         "Compare laws on the same data, by information criteria and by extrapolation error.",
     ),
-    "predict": (
-        "fit.predict:predict",
-        "Predict from a fit, with the bands of the law and of one observation.",
-    ),
+    "predict": ("fit.predict:predict", "Predict from a fit, with the bands of the law and of one observation."),
     "plan": ("ask.plan:plan", "Plan a training run: from money, time or a goal to a model, cards and days."),
     "allocate": ("fit.allocate:allocate", "Split a compute budget between parameters and data."),
     "claims": ("ask.claims:claims", "Recompute published figures, and say whether they hold."),
@@ -71,14 +68,8 @@ COMMANDS = {
     "find": ("catalogue.find:find", "Search laws, models, tables and scenarios."),
     "laws": ("catalogue.laws:laws", "List laws or show one: its formula, units and published parameters."),
     "models": ("catalogue.models:models", "List models or show one: its unit, inputs and sources."),
-    "tables": (
-        "catalogue.tables:tables",
-        "List tables or show one: its columns, units, licence and sources.",
-    ),
-    "scenarios": (
-        "catalogue.scenarios:scenarios",
-        "List scenarios or show one: its choices and questions.",
-    ),
+    "tables": ("catalogue.tables:tables", "List tables or show one: its columns, units, licence and sources."),
+    "scenarios": ("catalogue.scenarios:scenarios", "List scenarios or show one: its choices and questions."),
     "plugins": ("catalogue.plugins:plugins", "List, show, check or start plugins."),
 }
 

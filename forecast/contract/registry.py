@@ -370,11 +370,7 @@ class Registry:
         return self._plugins
 
     def _imported(
-        self,
-        entry: EntryPoint | LocalPlugin,
-        distribution: str,
-        version: str,
-        chosen: Callable[[str], bool],
+        self, entry: EntryPoint | LocalPlugin, distribution: str, version: str, chosen: Callable[[str], bool]
     ) -> _Source:
         """Import a plugin and check its hooks; none is called."""
         source = _Source(Plugin(name=entry.name, distribution=distribution, version=version, value=entry.value))

@@ -29,13 +29,7 @@ _POINT_SHARES = [(i + 0.5) / N_QUANTILE_POINTS for i in range(N_QUANTILE_POINTS)
 
 
 def record(
-    run: Projection,
-    to: str | Path,
-    *,
-    on: str,
-    questions: Sequence[str] = (),
-    by: Sequence[str] = (),
-    source: str = "",
+    run: Projection, to: str | Path, *, on: str, questions: Sequence[str] = (), by: Sequence[str] = (), source: str = ""
 ) -> list[dict[str, Any]]:
     """Add the forecasts of a projection to a ledger; see `forecast_entries`.
 

@@ -177,9 +177,7 @@ AnswerReader = Callable[[Projection], Iterable[tuple[AnswerLabel, Mapping[str, A
 
 
 def table_requests(
-    names: Iterable[str] = (),
-    files: Iterable[tuple[str, str]] = (),
-    substitutes: Iterable[tuple[str, str, str]] = (),
+    names: Iterable[str] = (), files: Iterable[tuple[str, str]] = (), substitutes: Iterable[tuple[str, str, str]] = ()
 ) -> list[TableRequest]:
     """Return the tables to compare; by default every described table that is downloaded.
 

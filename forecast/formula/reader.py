@@ -46,13 +46,7 @@ _AST_OPERATORS: Mapping[type[ast.operator], str] = {
     ast.Div: "/",
     ast.Pow: "**",
 }
-COMPARISONS: Mapping[type[ast.cmpop], str] = {
-    ast.GtE: ">=",
-    ast.Gt: ">",
-    ast.LtE: "<=",
-    ast.Lt: "<",
-    ast.Eq: "==",
-}
+COMPARISONS: Mapping[type[ast.cmpop], str] = {ast.GtE: ">=", ast.Gt: ">", ast.LtE: "<=", ast.Lt: "<", ast.Eq: "=="}
 _FOREIGN_OPERATORS: Mapping[type[ast.operator], str] = {
     ast.BitXor: "'^' is no power here; write **",
     ast.Mod: "'%' is not an operator here; write 0.1 for 10%",

@@ -90,12 +90,7 @@ class FormulaProgram(Program):
     parameters, variables : sequence of str
     """
 
-    def __init__(
-        self,
-        root: Node,
-        parameters: Sequence[str],
-        variables: Sequence[str],
-    ) -> None:
+    def __init__(self, root: Node, parameters: Sequence[str], variables: Sequence[str]) -> None:
         super().__init__(parameters, variables)
         self._root = root
         self._tapes: dict[tuple[int, tuple[bool, ...]], tuple[Tape, list[tuple[int, int]]]] = {}

@@ -58,10 +58,7 @@ class _Estimate(Unfitted):
             summary = f"a formula over {len(inputs)} inputs, {named}"
         return Description(
             summary=summary + (f"; {self.note}" if self.note else ""),
-            assumptions=(
-                f"{self.name} = {self.expression}",
-                *(each.as_line() for each, _ in inputs),
-            ),
+            assumptions=(f"{self.name} = {self.expression}", *(each.as_line() for each, _ in inputs)),
             sources=self.sources,
         )
 

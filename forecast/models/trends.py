@@ -116,10 +116,7 @@ class _FittedTrend(FittedModel):
         ranges = [f"{i.name} from {low:.4g} to {high:.4g} {i.unit} (90 %; {i.source})" for i, low, high in wide]
         return Description(
             summary="; ".join(filter(None, [description.summary, *ranges, self.note])),
-            assumptions=(
-                *description.assumptions,
-                *(each.as_line() for each, _ in inputs),
-            ),
+            assumptions=(*description.assumptions, *(each.as_line() for each, _ in inputs)),
             sources=tuple(dict.fromkeys((*description.sources, *self.sources, *(i.source for i, _ in inputs)))),
             facts=description.facts,
             read=self.read,

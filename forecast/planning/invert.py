@@ -60,15 +60,7 @@ class Inversion:
 
 
 def invert(
-    fit: Fit,
-    *,
-    y: float,
-    solve_for: str,
-    level: float,
-    draws: int,
-    seed: int,
-    cost: str,
-    variables: Mapping[str, Any],
+    fit: Fit, *, y: float, solve_for: str, level: float, draws: int, seed: int, cost: str, variables: Mapping[str, Any]
 ) -> xr.Dataset:
     """Return what a variable must be; see `forecast.Fit.invert`."""
     name = fit.name
@@ -170,12 +162,7 @@ def grid_of(fit: Fit, variable: str) -> Array:
 
 
 def invert_law(
-    fit: Fit,
-    parameters: Mapping[str, Any],
-    y: Array,
-    solve_for: str,
-    others: Mapping[str, float],
-    places: Array,
+    fit: Fit, parameters: Mapping[str, Any], y: Array, solve_for: str, others: Mapping[str, float], places: Array
 ) -> Inversion:
     """Return where the law gives `y` (a number for all draws, or one each) as one variable moves."""
     columns = {n: np.atleast_1d(np.asarray(p, dtype=float))[:, None] for n, p in parameters.items()}

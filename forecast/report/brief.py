@@ -28,11 +28,7 @@ from forecast.projection.result import (
     RankingAnswer,
     ValueAnswer,
 )
-from forecast.projection.result.observed_values import (
-    LastObservation,
-    computed_median,
-    last_observation,
-)
+from forecast.projection.result.observed_values import LastObservation, computed_median, last_observation
 from forecast.report.changes import moved_and_unmoved
 from forecast.report.headline import (
     Labels,

@@ -19,15 +19,7 @@ from forecast.projection.result import (
     ValueAnswer,
 )
 from forecast.projection.result.projected_answers import RankingRow
-from forecast.report.headline import (
-    Labels,
-    event,
-    first_shares,
-    on_date,
-    share_text,
-    starts_after_rows,
-    value_title,
-)
+from forecast.report.headline import Labels, event, first_shares, on_date, share_text, starts_after_rows, value_title
 from forecast.report.words.date_text import date_cell, fine_interval, fine_span
 from forecast.report.words.number_text import (
     amount,

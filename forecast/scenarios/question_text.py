@@ -62,10 +62,7 @@ _FILE_PATTERN = re.compile(r"""(?P<quote>["'])(?P<quoted>[^"']+)(?P=quote):|(?P<
 _AFTER_COLUMN_PATTERN = re.compile(r"\s*($|[-+*/<>=!),])")
 #: A number takes the unit that follows it, so that no part of one is looked up: ``1 EFLOP/s``, ``3 FLOP/(s*USD)``.
 _MEASURED_TEXT = r"(?<![\w.])(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[kMBT]?(?: +(?:1/)?[A-Za-z(][\w*/().]*)?"
-_WORD = re.compile(
-    rf"(?P<number>{_MEASURED_TEXT})|(?P<name>[A-Za-z_][\w./:@-]*)|(?P<other>.)",
-    re.ASCII | re.DOTALL,
-)
+_WORD = re.compile(rf"(?P<number>{_MEASURED_TEXT})|(?P<name>[A-Za-z_][\w./:@-]*)|(?P<other>.)", re.ASCII | re.DOTALL)
 _NOT_IN_NAMES = re.compile(r"\W+")
 
 

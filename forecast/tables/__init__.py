@@ -27,15 +27,7 @@ from forecast.base.files import file_hash
 from forecast.base.json_text import to_json
 from forecast.base.lazy import xr
 from forecast.base.number_checks import is_real
-from forecast.errors import (
-    DataError,
-    EmptyDataError,
-    TableError,
-    UnknownNameError,
-    UsageError,
-    first_names,
-    printable,
-)
+from forecast.errors import DataError, EmptyDataError, TableError, UnknownNameError, UsageError, first_names, printable
 from forecast.tables import cache, editions
 from forecast.tables.editions import Edition
 from forecast.tables.raw_table import RawTable, join_rows

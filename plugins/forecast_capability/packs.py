@@ -98,11 +98,7 @@ PACKS: tuple[tuple[str, str, str], ...] = (
         "2025-09-07 (no licence: rebuilt from its formulas; no code copied)",
     ),
     ("ai-2027-b", "AI 2027, benchmarks and gaps (Lifland): when is there a superhuman coder?", _AI_2027),
-    (
-        "variants/ai-2027-b-nikola",
-        "AI 2027, benchmarks and gaps (Jurkovic)",
-        _AI_2027,
-    ),
+    ("variants/ai-2027-b-nikola", "AI 2027, benchmarks and gaps (Jurkovic)", _AI_2027),
     ("variants/ai-2027-b-futuresearch", "AI 2027, benchmarks and gaps (FutureSearch)", _AI_2027),
     ("ftm-2023", "Full takeoff model 2023: when can machines do every task?", _FTM_REFERENCE),
     ("variants/ftm-2023-conservative", "Full takeoff model 2023, conservative ends", _FTM_REFERENCE),

@@ -63,10 +63,7 @@ class _Chained(Unfitted):
         formula = f": {self.link.expression}" if len(self.link.expression) <= _SHOWN else ""
         return Description(
             summary=f"{self.link.title}{formula}" + (f"; {self.note}" if self.note else ""),
-            assumptions=(
-                *((self.link.expression,) if not formula else ()),
-                *(each.as_line() for each in own),
-            ),
+            assumptions=(*((self.link.expression,) if not formula else ()), *(each.as_line() for each in own)),
             sources=self.sources,
         )
 

@@ -62,13 +62,7 @@ _TAKEN_UP = (
         title="from 10 % to 90 % of those who could use it",
         lower=0.0,
     ),
-    Input(
-        name="years",
-        unit="year",
-        distribution={"value": 5.0},
-        source="our example",
-        title="after that date",
-    ),
+    Input(name="years", unit="year", distribution={"value": 5.0}, source="our example", title="after that date"),
 )
 #: Odds grow 81-fold from 10 % to 90 %.
 _ODDS = "(1/share - 1)*exp(-log(81)/span*years)"

@@ -110,14 +110,7 @@ class Hindcasts:
 
 
 def hindcasts(
-    data: Any,
-    *,
-    series: str,
-    x: str,
-    y: str,
-    window: int = 5,
-    horizon: int = 20,
-    only: Collection[str] | None = None,
+    data: Any, *, series: str, x: str, y: str, window: int = 5, horizon: int = 20, only: Collection[str] | None = None
 ) -> Hindcasts:
     """Make every forecast that a table of yearly series allows, and compare it with what happened.
 

@@ -6,13 +6,7 @@ from forecast import project, scenario as load
 from forecast.errors import ForecastError
 
 PARTS = {"x": {"p05": 1, "p95": 4, "unit": "FLOP"}, "z": {"expression": "x*exp(t - 2025)"}}
-RECORD = {
-    "start": 2025,
-    "until": 2030,
-    "step": "1/12",
-    "quantities": PARTS,
-    "questions": {"q": {"when": "z >= 9"}},
-}
+RECORD = {"start": 2025, "until": 2030, "step": "1/12", "quantities": PARTS, "questions": {"q": {"when": "z >= 9"}}}
 READERS = {
     "start": lambda date: project({**RECORD, "start": date}, draws=20).years.tolist(),
     "until": lambda date: project({**RECORD, "until": date}, draws=20).years.tolist(),

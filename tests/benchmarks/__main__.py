@@ -35,12 +35,7 @@ def main(words: Sequence[str], rows: Iterable[Benchmark] = BENCHMARKS) -> int:
     parser.add_argument("words", nargs="*", metavar="WORD", help="measure the rows whose name has any of these in it")
     parser.add_argument("-k", metavar="TEXT", default="", help="and of them those whose name has this in it")
     parser.add_argument("--list", action="store_true", help="list the rows and measure nothing")
-    parser.add_argument(
-        "--save",
-        type=Path,
-        metavar="FILE",
-        help="write the ratios to a file, beside those it has",
-    )
+    parser.add_argument("--save", type=Path, metavar="FILE", help="write the ratios to a file, beside those it has")
     parser.add_argument(
         "--compare", type=Path, metavar="FILE",
         help="name the rows that became 20 %% slower than in the file; fail on one twice as slow, measured again first",

@@ -94,11 +94,7 @@ def global_fit() -> tuple[Cost, Cost]:
 #: Form as a user of curve_fit writes it, a start, and spans of the parameters.
 FORMS: dict[str, tuple[Callable[..., Any], tuple[float, ...], tuple[tuple[float, float], ...]]] = {
     "scaling/power": (lambda x, b, c: b * x**-c, (1, 0.5), ((1, 5), (0.1, 1))),
-    "scaling/saturating-power": (
-        lambda x, e, b, c: e + b * x**-c,
-        (1, 1, 0.5),
-        ((0.2, 2), (1, 5), (0.1, 1)),
-    ),
+    "scaling/saturating-power": (lambda x, e, b, c: e + b * x**-c, (1, 1, 0.5), ((0.2, 2), (1, 5), (0.1, 1))),
 }
 
 

@@ -82,19 +82,7 @@ def runs(tmp_path, monkeypatch):
 
 
 def test_a_law_is_tried_on_each_curve_of_a_file(capsys, runs):
-    words = (
-        "saturating-power",
-        "--data",
-        runs,
-        "--let",
-        "x = steps",
-        "--y",
-        "loss",
-        "--by",
-        "run",
-        "--origins",
-        "2",
-    )
+    words = ("saturating-power", "--data", runs, "--let", "x = steps", "--y", "loss", "--by", "run", "--origins", "2")
     said = run(capsys, *words, "--law", "a*x**-b", "--variables", "x", "--json").json
     assert said["result"]["series"] == ["a", "b"]
     assert "c: too short to be cut" in said["warnings"][0]

@@ -60,14 +60,7 @@ def offered(monkeypatch: pytest.MonkeyPatch, said: Callable[..., Said]) -> Calla
             "forecast run brain-parity --set tre",
             [
                 f"trend={each}"
-                for each in (
-                    "pool",
-                    "local-linear",
-                    "damped-trend",
-                    "changepoint",
-                    "recent-line",
-                    "exponential",
-                )
+                for each in ("pool", "local-linear", "damped-trend", "changepoint", "recent-line", "exponential")
             ],
         ),
         ("forecast run brain-parity --set mach", ["machine="]),

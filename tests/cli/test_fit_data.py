@@ -47,8 +47,7 @@ def with_cell(said, here):
 
 
 @pytest.mark.parametrize(
-    ("column", "words"),
-    [("x", ()), ("y", ()), ("s", ("--sigma", "s")), ("s", ("--weights", "s"))],
+    ("column", "words"), [("x", ()), ("y", ()), ("s", ("--sigma", "s")), ("s", ("--weights", "s"))]
 )
 @pytest.mark.parametrize("cell", sample(["", "NaN", "inf", "N/A", "-"], 2))
 def test_bad_input_025_a_row_with_a_missing_cell_is_left_out_and_said(with_cell, column, words, cell):

@@ -63,10 +63,7 @@ def test_bad_input_057_what_is_no_seed_is_refused(said, seed):
         (["brain-parity", "--set", "brain=1", "--set", "brain=2"], "--set: 'brain' is given twice"),
         (["brain-parity", "--plot", "a.txt"], "expected a figure file that ends in .svg, .png, .pdf"),
         (["brain-parity", "--plot", "./a.svg", "--plot", "a.svg"], "name the same file"),
-        (
-            ["brain-parity", "--out", "a.svg"],
-            "'a.svg': expected a file that ends in .nc, .csv, .parquet or .json",
-        ),
+        (["brain-parity", "--out", "a.svg"], "'a.svg': expected a file that ends in .nc, .csv, .parquet or .json"),
     ],
     ids=lambda v: " ".join(v)[-30:] if isinstance(v, list) else "",
 )

@@ -107,16 +107,7 @@ def test_where_picks_rows_of_the_trend_only(capsys):
 def test_a_trend_that_fails_on_one_side_is_said_and_the_rows_are_listed(capsys, tmp_path):
     (tmp_path / "a.csv").write_text("year,v\n2000,1\n2001,2\n2002,4\n2003,9\n", encoding="utf-8")
     (tmp_path / "b.csv").write_text("year,v\n2000,1\n2001,-2\n2002,4\n2003,9\n", encoding="utf-8")
-    words = (
-        str(tmp_path / "a.csv"),
-        str(tmp_path / "b.csv"),
-        "--trend",
-        "trends/staircase",
-        "--x",
-        "year",
-        "--y",
-        "v",
-    )
+    words = (str(tmp_path / "a.csv"), str(tmp_path / "b.csv"), "--trend", "trends/staircase", "--x", "year", "--y", "v")
     code, out, err = answer(capsys, *words, "--json")
     result = json.loads(out)
     assert code == 1

@@ -11,13 +11,7 @@ import pytest
 import forecast
 from forecast.contract import hookspecs, registry
 from forecast.contract.registry import HOOKS, Registry, get_registry, import_target
-from forecast.errors import (
-    AmbiguousNameError,
-    ConflictError,
-    PluginError,
-    UnknownNameError,
-    UsageError,
-)
+from forecast.errors import AmbiguousNameError, ConflictError, PluginError, UnknownNameError, UsageError
 
 GOOD = '''"""A plugin for tests."""
 from forecast import LawSpec, hookimpl

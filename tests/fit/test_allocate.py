@@ -28,12 +28,7 @@ def test_chinchilla_agrees_with_the_closed_form(name, compute):
 
 
 @settings(max_examples=15, deadline=None)
-@given(
-    alpha=st.floats(0.1, 1.5),
-    beta=st.floats(0.1, 1.5),
-    share=st.floats(0.5, 3.0),
-    compute=st.floats(18, 26),
-)
+@given(alpha=st.floats(0.1, 1.5), beta=st.floats(0.1, 1.5), share=st.floats(0.5, 3.0), compute=st.floats(18, 26))
 def test_any_power_cost_agrees_with_the_closed_form(alpha, beta, share, compute):
     fit = chinchilla(E=1.0, A=300.0, alpha=alpha, B=900.0, beta=beta)
     best = fit.allocate(compute=10**compute, cost=f"N**{share!r}*D")

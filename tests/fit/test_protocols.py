@@ -31,10 +31,7 @@ RUNS = {
     ],
 )
 def test_a_rule_marks_the_rows_that_pass(rule, kept):
-    columns = {
-        "x": np.array([1.0, 2.0, 3.0, 4.0, np.nan]),
-        "kind": np.array(["train", "test", "", "train", "train"]),
-    }
+    columns = {"x": np.array([1.0, 2.0, 3.0, 4.0, np.nan]), "kind": np.array(["train", "test", "", "train", "train"])}
     assert keep_rows(columns, (rule,)).tolist() == kept
 
 
@@ -219,8 +216,7 @@ def repeated(reference_data):
 
 
 @pytest.mark.parametrize(
-    ("r_d", "r_n", "stated"),
-    [(15.387756, 5.309743, 0.01582594), (46.99, 2.330, 0.01580738), (95.4, 1.706, 0.01580466)],
+    ("r_d", "r_n", "stated"), [(15.387756, 5.309743, 0.01582594), (46.99, 2.330, 0.01580738), (95.4, 1.706, 0.01580466)]
 )
 def test_muennighoff2023_has_the_stated_objective_at_the_stated_points(repeated, r_d, r_n, stated):
     law = forecast.law("scaling/data-constrained")

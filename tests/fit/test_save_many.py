@@ -90,10 +90,7 @@ def test_a_law_of_ones_own_is_saved_with_its_text(tmp_path):
     assert again.law.bounds == law.bounds
 
 
-TABLES = {
-    "starts": (lambda v: v - 9, "starts"),
-    "variable:x": (lambda v: v[:-1], "expected 24 along n, got 23"),
-}
+TABLES = {"starts": (lambda v: v - 9, "starts"), "variable:x": (lambda v: v[:-1], "expected 24 along n, got 23")}
 
 
 def changed(path, change):

@@ -6,10 +6,7 @@ import numpy as np
 import pytest
 
 from forecast.errors import FormulaError
-from forecast.formula import (
-    Formula,
-    parse,
-)
+from forecast.formula import Formula, parse
 from forecast.laws.program import FormulaProgram
 
 # --- what it reads ----------------------------------------------------------------------------------------------------

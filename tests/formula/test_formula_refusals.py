@@ -5,13 +5,7 @@ import warnings
 import pytest
 
 from forecast.errors import FormulaError
-from forecast.formula import (
-    check_name,
-    parse,
-    parse_condition,
-    parse_expression,
-    parse_row_condition,
-)
+from forecast.formula import check_name, parse, parse_condition, parse_expression, parse_row_condition
 
 
 def refused(text, read=parse, **options):
@@ -238,8 +232,7 @@ UNIT_ENDS = "a unit after a number ends at a comma, a bracket, a comparison, or 
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["clip(a, 0, 1)", "where(a, b, c)", "growth(a)", "a > b", "[a, b]", "ces([a, b], [c, d], e)", "a + 'super'"],
+    "text", ["clip(a, 0, 1)", "where(a, b, c)", "growth(a)", "a > b", "[a, b]", "ces([a, b], [c, d], e)", "a + 'super'"]
 )
 def test_a_law_has_nothing_that_belongs_to_scenarios(text):
     assert "belongs to the expressions of scenarios" in refused(text)

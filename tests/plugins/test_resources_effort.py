@@ -21,10 +21,7 @@ def facts(name):
 
 @pytest.mark.parametrize(
     ("model", "field", "unit"),
-    [
-        ("chip-progress-from-effort", "semiconductors", 1e5),
-        ("us-productivity-from-effort", "united-states", 1e6),
-    ],
+    [("chip-progress-from-effort", "semiconductors", 1e5), ("us-productivity-from-effort", "united-states", 1e6)],
 )
 def test_beta_is_that_of_least_squares_in_logs(model, field, unit):
     table = rows(field)

@@ -162,18 +162,9 @@ def test_a_running_maximum_of_draws_is_warned_of():
 @pytest.mark.parametrize(
     ("stated", "says"),
     [
-        (
-            {"expression": "(t - 2027)/5", "keeps": "positive"},
-            "keeps: expected values above 0, got -0.4 on 2025-01-01",
-        ),
-        (
-            {"expression": "(t - 2024)/5", "scale": "share"},
-            "scale: expected shares from 0 to 1, got 1.2 on 2030-01-01",
-        ),
-        (
-            {"expression": "t - start", "at_most": 5},
-            "at_most: expected at most 5, got 6 on 2031-01-01, the first date",
-        ),
+        ({"expression": "(t - 2027)/5", "keeps": "positive"}, "keeps: expected values above 0, got -0.4 on 2025-01-01"),
+        ({"expression": "(t - 2024)/5", "scale": "share"}, "scale: expected shares from 0 to 1, got 1.2 on 2030-01-01"),
+        ({"expression": "t - start", "at_most": 5}, "at_most: expected at most 5, got 6 on 2031-01-01, the first date"),
     ],
 )
 def test_what_is_not_kept_is_an_error_with_the_first_date_and_the_number_of_worlds(stated, says):

@@ -9,10 +9,7 @@ import pytest
 
 from benchmarks.worlds import OURS, PLAIN, run_program
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(sys.platform != "linux", reason="memory is read in /proc"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="memory is read in /proc")]
 
 #: The peak of a process of its own, in kibibytes: other tests have children too.
 FOUNDING = """

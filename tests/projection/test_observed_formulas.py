@@ -68,11 +68,7 @@ def test_a_pool_of_shapes_is_observed_as_its_series():
 
 
 def test_formulas_are_followed_and_those_through_time_are_not():
-    quantities = {
-        "half": {"value": 0.5, "unit": ""},
-        "y": {"expression": "half*z"},
-        "z": {"expression": "4*x"},
-    }
+    quantities = {"half": {"value": 0.5, "unit": ""}, "y": {"expression": "half*z"}, "z": {"expression": "4*x"}}
     run = forecast.project(record(**quantities), draws=16)
     assert of(run)[1] == pytest.approx(2 * of(run, "x")[1])
     # what rests on itself, and what is read over time, was not observed

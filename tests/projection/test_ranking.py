@@ -8,14 +8,7 @@ import pytest
 
 import forecast
 from forecast import Scenario
-from forecast.errors import (
-    DataError,
-    EmptyDataError,
-    QualifierError,
-    ScenarioError,
-    UnitError,
-    UnknownNameError,
-)
+from forecast.errors import DataError, EmptyDataError, QualifierError, ScenarioError, UnitError, UnknownNameError
 from forecast.projection.answers.ranking import first
 from forecast.report import figures, result_data
 from forecast.report.headline import opening_sentence

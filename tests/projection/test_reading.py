@@ -10,10 +10,7 @@ from forecast.projection.claim_values import read_claim_value
 SCENARIO = {
     "start": 2025,
     "until": 2030,
-    "quantities": {
-        "x": {"uniform": [1, 3], "unit": ""},
-        "gained": {"expression": "x*(t - start)"},
-    },
+    "quantities": {"x": {"uniform": [1, 3], "unit": ""}, "gained": {"expression": "x*(t - start)"}},
     "questions": {"there": {"when": "gained >= 8"}},
 }
 

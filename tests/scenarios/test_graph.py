@@ -32,11 +32,7 @@ def test_choices_reach_exactly_the_quantities_that_depend_on_them():
         },
     }
     dims = {name: node.dims for name, node in graph(record).nodes.items()}
-    assert dims == {
-        "machine": ("metric", "trend"),
-        "brain": ("estimate",),
-        "ratio": ("metric", "trend", "estimate"),
-    }
+    assert dims == {"machine": ("metric", "trend"), "brain": ("estimate",), "ratio": ("metric", "trend", "estimate")}
 
 
 def test_everything_comes_after_what_it_needs():

@@ -8,14 +8,7 @@ import pytest
 import forecast
 from forecast import save
 from forecast.contract.specs import Input
-from forecast.errors import (
-    EmptyDataError,
-    ForecastError,
-    PluginContractError,
-    ScenarioError,
-    UnitError,
-    UsageError,
-)
+from forecast.errors import EmptyDataError, ForecastError, PluginContractError, ScenarioError, UnitError, UsageError
 from forecast.report.headline import opening_sentence
 from forecast.sensitivity.first_and_total import sobol_indices
 from tests.toolkit import assert_bitwise

@@ -156,10 +156,7 @@ def test_nothing_is_changed_by_checks_that_hold(tmp_path: Path) -> None:
         ),
         (check("power > 0", previous=3), "expected text"),
         (check("power > 0", wheer={}), "unknown key; did you mean 'where'?"),
-        (
-            {"name": "plausible", "condition": "power > 0"},
-            "reason: is missing; expected text that says why",
-        ),
+        ({"name": "plausible", "condition": "power > 0"}, "reason: is missing; expected text that says why"),
         ({"condition": "power > 0", "reason": "so"}, "name: is missing"),
         ("power > 0", "expected an object, got "),
     ],

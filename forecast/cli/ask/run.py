@@ -45,13 +45,7 @@ _DRAW_OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "'{lognormal=[1,4]}'.",
     ),
     click.option("--preset", metavar="NAME", help="Its settings of this name; forecast scenarios show lists them."),
-    click.option(
-        "--swap",
-        "swaps",
-        multiple=True,
-        metavar="NAME=MODEL",
-        help="Another model for a quantity.",
-    ),
+    click.option("--swap", "swaps", multiple=True, metavar="NAME=MODEL", help="Another model for a quantity."),
     click.option(
         "--what-if",
         "changes",

@@ -60,9 +60,4 @@ def _expression(record: Record) -> str:
     return spec.expression if spec.equals is None else f"{spec.expression} = {spec.equals}"
 
 
-laws = catalogue(
-    "laws",
-    "law",
-    columns={"expression": _expression},
-    describe=_law_details,
-)
+laws = catalogue("laws", "law", columns={"expression": _expression}, describe=_law_details)

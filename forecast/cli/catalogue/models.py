@@ -15,15 +15,7 @@ from forecast.cli import completion, render
 from forecast.cli.catalogue.listing import catalogue, json_option, with_record
 from forecast.cli.reading_options import access_options, parse_date_option
 from forecast.contract.registry import Record, get_registry
-from forecast.contract.specs import (
-    EstimateSpec,
-    FunctionSpec,
-    Input,
-    MixtureSpec,
-    RelationSpec,
-    SeriesShape,
-    TrendSpec,
-)
+from forecast.contract.specs import EstimateSpec, FunctionSpec, Input, MixtureSpec, RelationSpec, SeriesShape, TrendSpec
 from forecast.errors import UnitError, UnknownNameError, printable
 
 if TYPE_CHECKING:

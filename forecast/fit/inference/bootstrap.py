@@ -289,13 +289,7 @@ def _concatenate_parts(parts: list[_ReplicateBlock]) -> _ReplicateBlock:
 
 
 def _refit(
-    problem: Problem,
-    at: Array,
-    resampling: Resampling,
-    labels: IntArray | None,
-    blocks: range,
-    every: bool,
-    audit: int,
+    problem: Problem, at: Array, resampling: Resampling, labels: IntArray | None, blocks: range, every: bool, audit: int
 ) -> _ReplicateBlock:
     """Draw some blocks and refit them; `audit` of the first replicates, or every one, from fresh starts too."""
     sample = Sample(problem, at, labels)

@@ -389,9 +389,7 @@ class ProfileEndpoints:
         shape = (self.k, 2, self.count)
         rows = np.arange(self.limit.size)
         at = np.where(
-            np.isinf(self.limit),
-            self.sign * np.inf,
-            self._value(rows, np.where(np.isinf(self.limit), 0.0, self.limit)),
+            np.isinf(self.limit), self.sign * np.inf, self._value(rows, np.where(np.isinf(self.limit), 0.0, self.limit))
         )
         both = at.reshape(shape)
         return both[:, 0], both[:, 1]

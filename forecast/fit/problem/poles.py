@@ -126,12 +126,7 @@ def pole_remark(problem: Problem, best: float, closer: float) -> str:
     return POLE_FITS_CLOSER if spoken_for else POLE_BY_CHANCE
 
 
-def poles_of(
-    law: Law,
-    limits: Coordinates,
-    variables: Mapping[str, Array],
-    weights: Array,
-) -> Poles | None:
+def poles_of(law: Law, limits: Coordinates, variables: Mapping[str, Array], weights: Array) -> Poles | None:
     """Return what a law is divided by and its parameters move; None where that cannot change its sign.
 
     Parameters

@@ -38,12 +38,7 @@ Counts: TypeAlias = IntArray
 
 
 def solve_batch(
-    law: Law,
-    observations: Observations,
-    target: Target,
-    start: Array | None = None,
-    *,
-    grid: bool = True,
+    law: Law, observations: Observations, target: Target, start: Array | None = None, *, grid: bool = True
 ) -> tuple[Target, NewtonResult, Array | None, Counts]:
     """Solve every curve.
 

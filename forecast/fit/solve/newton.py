@@ -132,14 +132,7 @@ class _ActiveFits:
 class _FitQueue:
     """A queue of fits, of which as many are in work as a chunk holds: who has stopped makes room for the next."""
 
-    def __init__(
-        self,
-        target: Target,
-        start: Array,
-        tolerance: float,
-        blind: float,
-        fixed: IntArray | None,
-    ) -> None:
+    def __init__(self, target: Target, start: Array, tolerance: float, blind: float, fixed: IntArray | None) -> None:
         self.target, self.tolerance, self.fixed = target, tolerance, fixed
         self.options, coordinates = target.solver.damping, target.coordinates
         lower, upper = coordinates.lower, coordinates.upper

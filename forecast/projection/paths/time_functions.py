@@ -206,13 +206,7 @@ def over_time(function: str, time: Array, path: Array, argument: Array | float |
 
 
 def at_step(
-    function: str,
-    step: int,
-    time: Array,
-    rows: Array,
-    own: Array,
-    argument: Array | float | None,
-    past: Past,
+    function: str, step: int, time: Array, rows: Array, own: Array, argument: Array | float | None, past: Past
 ) -> Array:
     """Compute a function at one step, from the rows so far.
 

@@ -10,12 +10,7 @@ from typing import TYPE_CHECKING, Any
 from forecast.base.dates import from_decimal_year
 from forecast.base.json_text import none_if_not_finite
 from forecast.projection.result.combinations import iso
-from forecast.projection.result.projected_answers import (
-    DateAnswer,
-    ProjectedAnswer,
-    RankingAnswer,
-    ValueAnswer,
-)
+from forecast.projection.result.projected_answers import DateAnswer, ProjectedAnswer, RankingAnswer, ValueAnswer
 from forecast.projection.result.shifts import SHIFT_LEVELS, comparable_choices, find_shift
 
 if TYPE_CHECKING:

@@ -710,12 +710,7 @@ class RankingAnswer(ProjectedAnswer):
             first, among = (self._data[f"{self.name}_{part}"].sel(chosen).values for part in ("first", "among"))
             columns = levels.transpose(self.over_choice, "quantile").values
             order = [
-                Contestant(
-                    name=str(value),
-                    quantiles=_five(columns[i]),
-                    first=float(first[i]),
-                    among=float(among[i]),
-                )
+                Contestant(name=str(value), quantiles=_five(columns[i]), first=float(first[i]), among=float(among[i]))
                 for i, value in enumerate(self._data[self.over_choice].values.tolist())
             ]
             order.sort(key=lambda each: self._place(each, least))

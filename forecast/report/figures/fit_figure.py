@@ -17,13 +17,7 @@ if TYPE_CHECKING:
 _MAX_PLOTTED_POINTS = 20_000
 
 
-def plot_fit(
-    fit: Fit,
-    path: str | os.PathLike[str],
-    *,
-    level: float = 0.9,
-    width: str = "page",
-) -> Path:
+def plot_fit(fit: Fit, path: str | os.PathLike[str], *, level: float = 0.9, width: str = "page") -> Path:
     """Plot a fit into a file: a panel for each variable, the others fixed at their medians, or at the largest group.
 
     The points of a law of several variables are moved along the law to these medians (ratio or difference to the law

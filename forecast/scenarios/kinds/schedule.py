@@ -127,13 +127,7 @@ class Schedule(StatedKind):
             units.check(
                 unit, "", where=f"{reader.where}: {key}.unit: a rate makes a factor that is 1 at the first step"
             )
-        return cls(
-            points=tuple(points),
-            as_=as_,
-            between=between,
-            unit=unit,
-            qualifiers=reader.qualifiers(record, key),
-        )
+        return cls(points=tuple(points), as_=as_, between=between, unit=unit, qualifiers=reader.qualifiers(record, key))
 
     def lower(self, plan: Plan, node: Node, combination: Combination) -> int:
         """Return the same path in every world."""

@@ -118,13 +118,7 @@ def check_url(url: str, where: str) -> None:
 
 
 def fetch(
-    url: str,
-    digest: str,
-    name: str,
-    *,
-    where: str,
-    limit: int = MAX_DOWNLOAD_BYTES,
-    command: str = FETCH_COMMAND,
+    url: str, digest: str, name: str, *, where: str, limit: int = MAX_DOWNLOAD_BYTES, command: str = FETCH_COMMAND
 ) -> Path:
     """Return the path of a described file, downloading it if the cache has no copy with that hash.
 

@@ -6,14 +6,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forecast.errors import (
-    DataError,
-    DownloadError,
-    TableError,
-    UnknownNameError,
-    UsageError,
-    printable,
-)
+from forecast.errors import DataError, DownloadError, TableError, UnknownNameError, UsageError, printable
 from forecast.tables import file_formats
 from forecast.tables.raw_table import RawTable
 from forecast.tables.schema import checks

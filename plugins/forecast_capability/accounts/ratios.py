@@ -161,11 +161,7 @@ class Tables:
         rows = self.rows("training-runs-2026", "date", frontier="yes")
         if rows is None:
             return []
-        dates, flop, cost = (
-            decimal_year(rows.column("date")),
-            rows.numeric("training_compute"),
-            rows.numeric("cost"),
-        )
+        dates, flop, cost = (decimal_year(rows.column("date")), rows.numeric("training_compute"), rows.numeric("cost"))
         priced = (cost > LEAST_COST) & (dates >= FIRST_RUN_YEAR) & np.isfinite(flop)
         if priced.sum() < 5:
             return []

@@ -105,13 +105,7 @@ def predict_threshold(route: str, *, upto: float = UPTO, draws: int = 4000, seed
     low, middle, high = np.quantile(drawn, [0.05, 0.5, 0.95], method="inverted_cdf")
     never = float(np.mean(drawn >= NEVER))
     ends = [float(v) if v < NEVER else float("inf") for v in (low, middle, high)]
-    return Forecast(
-        route=route,
-        n=fitted.n,
-        interval=(ends[0], ends[1], ends[2]),
-        none=never,
-        observed=seen,
-    )
+    return Forecast(route=route, n=fitted.n, interval=(ends[0], ends[1], ends[2]), none=never, observed=seen)
 
 
 def _rows() -> tuple[Array, Array]:

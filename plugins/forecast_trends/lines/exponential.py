@@ -73,12 +73,7 @@ def spacing(time: Array, found: Regressions) -> float:
 
 
 def line_facts(
-    mixed: Mixture,
-    central: Array,
-    found: Regressions,
-    weights: Array,
-    records: BoolArray | None,
-    points: int,
+    mixed: Mixture, central: Array, found: Regressions, weights: Array, records: BoolArray | None, points: int
 ) -> dict[str, float]:
     """Return growth after the last break with its 90 % interval, and the counts behind it."""
     size, rho = found.counted(weights)

@@ -49,7 +49,7 @@ def draws(form: Form) -> dict[str, np.ndarray]:
 def test_the_rows_are_those_of_the_tables():
     found = rows()
     assert {name: found.value[found.model == name].tolist() for name in ("run gpt-6-astra",)} == {
-        "run gpt-6-astra": [27.0],
+        "run gpt-6-astra": [27.0]
     }
     assert found.model[found.at_least].tolist() == ["claude-mythos-preview"]
     assert found.value[found.at_least].tolist() == [np.log2(960)]

@@ -54,14 +54,7 @@ def read(run, text):
 
 
 #: The packs whose worlds are stepped through time take seconds each.
-@pytest.mark.parametrize(
-    "group",
-    [
-        "metr-2025",
-        "gpu-limits",
-        *sample(OTHERS, 0),
-    ],
-)
+@pytest.mark.parametrize("group", ["metr-2025", "gpu-limits", *sample(OTHERS, 0)])
 def test_each_pack_prints_its_reference(group):
     records = [r for r in get_registry().records("claim") if r.plugin.name == "capability" and r.spec.group == group]
     own = {claim["id"]: claim for claim in evaluate_all(records)}

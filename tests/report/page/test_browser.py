@@ -64,7 +64,7 @@ RANKED = {
             "over": "machine",
             "subject_to": ["speed <= limit"],
             "title": "the fastest machine",
-        },
+        }
     },
 }
 
@@ -369,11 +369,7 @@ def test_the_script_says_the_sentence_of_the_report(opened, trees, name):
         ("authored", "c.c=20&a.x=60-100", r"There is an? .* % chance that z meets 20 by January 2025\."),
         ("authored", "c.c=2000&a.x=0-50", r"Z meets 2000 by January 2060 with a chance of under 1 %\."),
         ("authored value", "c.c=3&a.x=0-50", r"Z times 3 gives .* FLOP by 2050 \(90 %: .*\)\."),
-        (
-            "authored order",
-            "a.gain=90-100",
-            r"The fastest of \d for 2 is 3 \(\d+ %\): .* FLOP/s \(90 %: .*\)(, .*)?\.",
-        ),
+        ("authored order", "a.gain=90-100", r"The fastest of \d for 2 is 3 \(\d+ %\): .* FLOP/s \(90 %: .*\)(, .*)?\."),
     ],
 )
 def test_the_sentences_of_an_author_follow(opened, name, address, said):
@@ -436,8 +432,7 @@ def test_the_address_holds_the_state(opened):
 
 
 @pytest.mark.parametrize(
-    "address",
-    ["a.growth=9-2", "a.nobody=1-2", "c.goal=3", "q=none", "a.growth=x", "a.kind=7", "%ff", "a.growth=0-400"],
+    "address", ["a.growth=9-2", "a.nobody=1-2", "c.goal=3", "q=none", "a.growth=x", "a.kind=7", "%ff", "a.growth=0-400"]
 )
 def test_an_address_of_another_page_is_left_alone(opened, address):
     page = opened("steerable", address)

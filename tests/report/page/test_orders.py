@@ -36,10 +36,7 @@ def test_codes_give_the_shares_of_the_projection(keep):
         "start": 2025,
         "until": 2026,
         "choices": {"machine": ["1", "2", "3"]},
-        "quantities": {
-            "gain": {"normal": [-0.5, 0.5], "unit": ""},
-            "speed": {"expression": "{machine}**gain"},
-        },
+        "quantities": {"gain": {"normal": [-0.5, 0.5], "unit": ""}, "speed": {"expression": "{machine}**gain"}},
         "questions": {"best": {"rank": "speed", "over": "machine", "subject_to": ["speed <= 1.2"]}},
     }
     tree, every = forecast.project(asked, draws=400, keep=keep), forecast.project(asked, draws=400)

@@ -11,10 +11,7 @@ from forecast.errors import DataError, FitError, ForecastError, ResultError, Sce
 from forecast.scenarios.graph import build
 from toolkit import training_runs
 
-SIZES = {
-    "size": {"lognormal": [1e9, 1e10], "unit": "param"},
-    "tokens": {"value": 1e11, "unit": "token"},
-}
+SIZES = {"size": {"lognormal": [1e9, 1e10], "unit": "param"}, "tokens": {"value": 1e11, "unit": "token"}}
 WIRED = {"N": "size", "D": "tokens"}
 PUBLISHED = {"law": "scaling/chinchilla@besiroglu2024", **WIRED}
 STATED = {"law": "scaling/chinchilla@besiroglu2024-mle", **WIRED}

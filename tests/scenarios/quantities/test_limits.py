@@ -48,10 +48,7 @@ def test_a_limit_depends_on_choices():
         "start": 2025,
         "until": 2030,
         "choices": {"case": ["dettmers-2015", "sandberg-bostrom-2008-l4-spiking"]},
-        "quantities": {
-            "cap": {"model": "brain/{case}"},
-            "x": {"value": 5, "unit": "FLOP/s", "limit": "cap"},
-        },
+        "quantities": {"cap": {"model": "brain/{case}"}, "x": {"value": 5, "unit": "FLOP/s", "limit": "cap"}},
     }
     assert build(Scenario.from_dict(record)).nodes["x"].dims == ("case",)
 

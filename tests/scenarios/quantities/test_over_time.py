@@ -86,10 +86,7 @@ def test_values(expression, expected):
     np.testing.assert_allclose(found[told], value[told], rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("settings", "expected"),
-    [({"machine": 8.0}, 0.0), ({"rate": 0.5}, 0.5)],
-)
+@pytest.mark.parametrize(("settings", "expected"), [({"machine": 8.0}, 0.0), ({"rate": 0.5}, 0.5)])
 def test_what_is_set_has_always_been_so(settings, expected):
     found, _ = drawn("growth(machine)", settings)
     np.testing.assert_allclose(found[1:], expected, atol=1e-12)
