@@ -482,14 +482,10 @@ class Registry:
         ------
         UnknownNameError, AmbiguousNameError, ConflictError
         """
-        table = self._table(kind)
         at = f"{where}: " if where else ""
         if not isinstance(name, str):
             raise UsageError(f"{at}expected the name of a {kind}, got {type(name).__name__}")
-        distribution, apart, name = name.rpartition("::")
-        if apart:
-            table = self._of_distribution(kind, distribution, where)
-        full = [name] if name in table else sorted(n for n in table if n.partition("/")[2] == name)
+        table, name, full = self._named(kind, name, where)
         if not full:
             raise UnknownNameError(kind, name, [*table, *near()], where=where, note=self._absent(name))
         if len(full) > 1:
@@ -504,6 +500,24 @@ class Registry:
                 f"it resolves to neither{hint}"
             )
         return offers[0]
+
+    def get(self, kind: str, name: str) -> Record | None:
+        """Return the record of that name, as `find` does; None for one that is unknown, of which no error is made.
+
+        Raises
+        ------
+        AmbiguousNameError, ConflictError
+        """
+        distribution, apart, _ = name.rpartition("::")
+        if apart and distribution not in {p.distribution for p in self.installed}:
+            return None
+        return self.find(kind, name) if self._named(kind, name)[2] else None
+
+    def _named(self, kind: str, name: str, where: str = "") -> tuple[Mapping[str, list[Record]], str, list[str]]:
+        """Return the records to look in, the name without its distribution, and the full names that it may be."""
+        distribution, apart, name = name.rpartition("::")
+        table = self._of_distribution(kind, distribution, where) if apart else self._table(kind)
+        return table, name, [name] if name in table else sorted(n for n in table if n.partition("/")[2] == name)
 
     def at_home(self, kind: str, name: str, plugin: Plugin) -> str:
         """Return a name as what this plugin brings means it: its own distribution's, where others bring it too.

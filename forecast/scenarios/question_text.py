@@ -310,7 +310,7 @@ def words_for_names(text: str, own: Collection[str]) -> tuple[str, dict[str, str
         model = head.partition("@")[0]
         scenario = head.partition(".")[0] if "." in head else "/"
         kinds = (("quantity", head), ("model", model), ("scenario", scenario))
-        if not head or head in own or not any(_find_or_none(kind, name) for kind, name in kinds):
+        if not head or head in own or not any(get_registry().get(kind, name) for kind, name in kinds):
             return part[0]
         mine = quantity_name(head)
         found[mine := mine + "_" * (mine in own)] = head
@@ -341,7 +341,7 @@ def check_is_whole(name: str) -> None:
     """
     from forecast.scenarios.scenario import Scenario
 
-    record = None if name.lower().endswith(".toml") else _find_or_none("scenario", name)
+    record = None if name.lower().endswith(".toml") else get_registry().get("scenario", name)
     if record is None or not getattr(record.spec, "part", False):
         return
     part = record.spec.name
@@ -369,11 +369,9 @@ def rival_line(text: str) -> str:
             differs = next(each.differs for each in spec.rivals if each.name == rival)
             return f"{part['name']} is another forecast of {spec.name}: {differs}."
         name = part["name"] or ""
-        if "/" in name and (model := _find_or_none("model", name.partition("@")[0])) is not None:
-            of = _quantity_of_trend(model)
-            return (
-                "" if of is None else f"{name} is a trend alone; the forecast of what it is of: forecast ask {of.name}"
-            )
+        model = get_registry().get("model", name.partition("@")[0]) if "/" in name else None
+        if model is not None and (of := _quantity_of_trend(model)) is not None:
+            return f"{name} is a trend alone; the forecast of what it is of: forecast ask {of.name}"
     specs = [each.spec for each in get_registry().records("quantity")]
     told = [
         f"with {choice} = {value} of {spec.name} ({each.differs})"
@@ -516,7 +514,7 @@ class _Names:
         if quantity is not None:
             return self.of_the_world(quantity, name, rival)
         bare, at, shape = name.partition("@")
-        if (model := _find_or_none("model", bare)) is not None:
+        if (model := get_registry().get("model", bare)) is not None:
             mine = quantity_name(name.partition("/")[2] or name)
             if at:
                 beside = {"shape": registry.find("shape", shape).full_name}
@@ -529,7 +527,7 @@ class _Names:
             self.moving = self.moving or bool(beside)
             return mine
         head, dot, of = name.partition(".")
-        if dot and (scenario := _find_or_none("scenario", head)) is not None:
+        if dot and (scenario := get_registry().get("scenario", head)) is not None:
             return self.of_scenario(scenario.full_name, head, of)
         return None
 
@@ -676,10 +674,12 @@ def _limits_of(spec: QuantitySpec) -> dict[str, str]:
 
 def _quantity_of_trend(model: Record) -> QuantitySpec | None:
     """Return the quantity of the world that a trend alone forecasts, in whichever shape; None for any other."""
-    for record in get_registry().records("quantity"):
+    registry, mine = get_registry(), (model.full_name, model.full_name.partition("/")[2])
+    for record in registry.records("quantity"):
         spec = record.spec
-        for door in (spec.forecast, *(each.forecast for each in spec.rivals), *spec.also):
-            if model.full_name == getattr(_find_or_none("model", door.partition("@")[0]), "full_name", ""):
+        doors = (spec.forecast, *(each.forecast for each in spec.rivals), *spec.also)
+        for name in {each.partition("@")[0] for each in doors}.intersection(mine):
+            if (found := registry.get("model", name)) is not None and found.full_name == model.full_name:
                 return cast(QuantitySpec, spec)
     return None
 
@@ -697,7 +697,7 @@ def _quantity_and_rival(name: str, *, doors: bool = True) -> tuple[Record | None
     """
     if "/" in name:
         return None, ""
-    if (found := _find_or_none("quantity", name)) is not None or not doors:
+    if (found := get_registry().get("quantity", name)) is not None or not doors:
         return found, ""
     records = [(each, each.spec) for each in get_registry().records("quantity")]
     for record, spec in records:
@@ -748,13 +748,6 @@ def _column_after(text: str, columns: Columns) -> tuple[str, int]:
     match = re.match(r".*?(?=\s+[-+*/<>=]|[<>=)]|$)", text, re.DOTALL)
     name = match[0] if match else text
     return name, len(name)
-
-
-def _find_or_none(kind: str, name: str) -> Record | None:
-    try:
-        return get_registry().find(kind, name)
-    except UnknownNameError:
-        return None
 
 
 def quantity_name(name: str) -> str:
