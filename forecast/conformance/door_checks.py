@@ -115,7 +115,7 @@ def _other(spec: QuantitySpec, door: str, own: Ends, run: Projection) -> Iterato
 
 
 def _outside(spec: QuantitySpec, what: str, ends: Ends) -> Iterator[Breach]:
-    low, high = (None if spec.keeps and not spec.falls else spec.floor), spec.ceiling
+    low, high = spec.limits
     for bound, past, side in ((low, ends.min(initial=np.inf), "below"), (high, ends.max(initial=-np.inf), "above")):
         if bound is not None and (
             past < bound - abs(bound) * DOOR_RTOL if side == "below" else past > bound * (1 + DOOR_RTOL)

@@ -295,6 +295,11 @@ class QuantitySpec(Spec):
         if wrong := [other for other, why in self.at_most.items() if other == self.name or not why.strip()]:
             self._refuse("at_most", f"'{wrong[0]}': expected another quantity, and why it is never less")
 
+    @property
+    def limits(self) -> tuple[float | None, float | None]:
+        """The lowest and the highest value that a forecast of it may have: a rising record begins at its last row."""
+        return None if self.keeps and not self.falls else self.floor, self.ceiling
+
 
 @dataclass(frozen=True, kw_only=True)
 class TableSpec(Spec):

@@ -35,6 +35,7 @@ from forecast.report.headline import (
     driver_labels,
     event,
     first_sentence,
+    name_in_words,
     on_date,
     opening_sentence,
     value_title,
@@ -350,9 +351,8 @@ def past_record(run: Projection) -> str:
     shares = [row["held"] for row in rows.values()]
     ends = " to ".join(dict.fromkeys(f"{100 * share:.0f}" for share in (min(shares), max(shares))))
     count = min(row["forecasts"] for row in rows.values())
-    shapes = (
-        f"trend shape {next(iter(rows)).replace('-', ' ')}" if len(rows) == 1 else f"{len(rows)} trend shapes used here"
-    )
+    first = name_in_words(next(iter(rows)))
+    shapes = f"trend shape {first}" if len(rows) == 1 else f"{len(rows)} trend shapes used here"
     intervals = f"Record: {ends} % of {count:,} past 90 % intervals of the {shapes} held, up to ten years ahead"
     return f"{intervals}{_statements_like(run)}"
 

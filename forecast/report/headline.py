@@ -45,6 +45,8 @@ from forecast.sensitivity.first_order import certain
 MAX_SENTENCE_COMBINATIONS = 3
 #: What is best with a smaller chance than this is too close to call.
 MIN_CLEAR_PROBABILITY = 0.8
+#: Where a bound decides in a larger share of the worlds than this, an interval of 90 % leaves no room beside it.
+MIN_WHOLE_SHARE = 0.9
 #: Digits of a number that stands in a title: it is stated, not estimated.
 _TITLE_DIGITS = 6
 #: A name that programs read: lower case, its parts joined by hyphens or underscores.
@@ -144,10 +146,6 @@ class Labels:
         """Return the same in a title, which is also of a choice that nobody narrowed."""
         free = name in self.run.choices and name not in chosen and len(self.run.choices[name].values) > 1
         return f"each {self(name)}" if free else self.slot(name, chosen)
-
-
-#: What an interval of 90 % leaves no room beside.
-MIN_WHOLE_SHARE = 0.9
 
 
 def opening_sentence(run: Projection) -> str:

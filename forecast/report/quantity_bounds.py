@@ -15,7 +15,7 @@ BOUND_RTOL, MIN_BINDING_SHARE = 1e-9, 0.1
 #: Of magnitude that an interval may span before it is said.
 MAX_ORDERS = 6.0
 _SIDES = {"limit": "above", "at_least": "below"}
-_BOUND_WORDS = {"limit": "at most", "at_least": "at least"}
+_BOUND_WORDS = {"limit": "upper bound", "at_least": "lower bound"}
 
 
 def bound_lines(run: Projection, quantity: QuantitySpec) -> list[str]:
@@ -44,19 +44,20 @@ def bound_lines(run: Projection, quantity: QuantitySpec) -> list[str]:
         bound, source = bounds[side]
         if bound is None or (share is not None and share <= MIN_BINDING_SHARE):
             continue
-        shown, end = amount(bound, quantity.unit), f"{'upper' if side == 'limit' else 'lower'} bound"
+        shown = amount(bound, quantity.unit)
         lines.append(
-            f"{quantity.name}: its {end} of {shown} decides in {percent(share)} of the worlds: {source}"
+            f"{quantity.name}: its {_BOUND_WORDS[side]} of {shown} decides in {percent(share)} of the worlds: {source}"
             if share is not None
             else f"{quantity.name}: some of the worlds lie {_SIDES[side]} {shown}, which bounds it: {source}"
         )
     words = Labels(run)
     told = [
-        f"{words(limit.name)} ({_BOUND_WORDS[limit.bound]} {percent(share)})"
+        f"{words(limit.name)} ({_BOUND_WORDS[limit.bound]}: {percent(share)})"
         for limit, share in shares if limit.name != own and share > MIN_BINDING_SHARE
     ]  # fmt: skip
     if told:
-        lines.append(f"{quantity.name}: what it rests on is at a bound in a tenth of the worlds: {', '.join(told)}")
+        over = f"more than {percent(MIN_BINDING_SHARE)} of the worlds"
+        lines.append(f"{quantity.name}: what it rests on is at a bound in {over}: {', '.join(told)}")
     return lines
 
 

@@ -667,9 +667,9 @@ def _shape_and_members(series: str, *, is_record: bool) -> tuple[str, list[str]]
 
 
 def _limits_of(spec: QuantitySpec) -> dict[str, str]:
-    """Return the bounds of a quantity as a scenario has them; the floor of a record is its paths' own beginning."""
-    ends = {"limit": spec.ceiling, "at_least": None if spec.keeps and not spec.falls else spec.floor}
-    return {key: f"{value!r} {spec.unit}".strip() for key, value in ends.items() if value is not None}
+    """Return the bounds of a quantity as a scenario states them."""
+    ends = zip(("at_least", "limit"), spec.limits, strict=True)
+    return {key: f"{value!r} {spec.unit}".strip() for key, value in ends if value is not None}
 
 
 def _quantity_of_trend(model: Record) -> QuantitySpec | None:

@@ -51,7 +51,7 @@ def by_moments(block: Block, name: str, of: str, family: str, place: int) -> Dis
     """
     where = f"quantities.{name}.of"
     record = FailureLog()
-    whole = type(block)(block.plan, blocks.blocks_between(0, WORLDS))
+    whole = type(block)(block.plan, blocks.blocks_between(0, WORLDS))  # what evaluates it imports this module
     path, faults = whole.watched(partial(whole.value, place))
     if (path != path[:1]).any():
         raise DataError(f"{where}: '{printable(of, 80)}' changes with time; fit to what is one number a world")
