@@ -359,8 +359,8 @@ def rival_line(text: str) -> str:
 
     Examples
     --------
-    >>> rival_line("training-compute@exponential")
-    'training-compute@exponential is another forecast of largest-run: one exponential through the records, no limits.'
+    >>> rival_line("hpcg@exponential")
+    'hpcg@exponential is another forecast of supercomputer-hpcg: one exponential.'
     """
     for part in _WORD.finditer(text) if _find_file(text, 0) is None else ():
         record, rival = _quantity_and_rival(part["name"] or "/")
@@ -369,7 +369,8 @@ def rival_line(text: str) -> str:
             differs = next(each.differs for each in spec.rivals if each.name == rival)
             return f"{part['name']} is another forecast of {spec.name}: {differs}."
         name = part["name"] or ""
-        model = get_registry().get("model", name.partition("@")[0]) if "/" in name else None
+        alone = record is None and "/" in name
+        model = get_registry().get("model", name.partition("@")[0]) if alone else None
         if model is not None and (of := _quantity_of_trend(model)) is not None:
             return f"{name} is a trend alone; the forecast of what it is of: forecast ask {of.name}"
     specs = [each.spec for each in get_registry().records("quantity")]
@@ -562,7 +563,7 @@ class _Names:
         bounds = {} if self._published else _limits_of(spec)  # a publication is told as it was published
         self._published = published or self._published
         if not alone or bounds or isinstance(chosen, RivalForecast):  # what has a unit of its own is told in its
-            mine = quantity_name(name)
+            mine = quantity_name(spec.name if "/" in name else name)
             mine += "_" * (mine in self.quantities)  # a model of its name
             unit = {} if alone and chosen is spec else {"unit": spec.unit}
             self.quantities[mine] = {"expression": formula, **(unit if spec.unit else {}), **bounds}
@@ -690,14 +691,13 @@ def _limits_of_trend(model: Record) -> dict[str, str]:
 
 
 def _quantity_and_rival(name: str, *, doors: bool = True) -> tuple[Record | None, str]:
-    """Return the quantity of the world that a name without its plugin asks for, and the rival that it asks for.
+    """Return the quantity of the world that a name asks for, and the rival that it asks for.
 
-    A quantity is asked by its name and, with `doors`, by what forecasts it and by names that are read as it, and a
-    rival by its forecast.
+    A quantity is asked by its name and, with `doors`, by its name with the plugin before a model of that name, by what
+    forecasts it and by names that are read as it, and a rival by its forecast.
     """
-    if "/" in name:
-        return None, ""
-    if (found := get_registry().get("quantity", name)) is not None or not doors:
+    found = get_registry().get("quantity", name) if doors or "/" not in name else None
+    if found is not None or not doors or "/" in name:
         return found, ""
     records = [(each, each.spec) for each in get_registry().records("quantity")]
     for record, spec in records:

@@ -32,13 +32,21 @@ def values(text, **options):
         ("largest-run", "model-capability.run"),
         pytest.param("horizon-50", "model-capability.horizon", marks=pytest.mark.slow),
         pytest.param("run-power", "model-capability.power", marks=pytest.mark.slow),
-        # a model of the same name is asked by its full name; the ceiling is the quantity's alone
-        ("fab-cost", "min(hardware/fab-cost, 1.1e14 USD)"),
+        ("fab-cost", "hardware/fab-cost"),
         ("brain-compute", "brain/pooled"),
     ],
 )
 def test_a_quantity_and_the_door_of_its_forecast_give_equal_bits(name, door):
     np.testing.assert_array_equal(values(name), values(door))
+
+
+def test_a_name_with_its_plugin_is_the_same_question_also_where_a_model_has_it_too():
+    registry = get_registry()
+    quantities = [record for record in registry.records("quantity") if record.spec.forecast]
+    assert any(record.full_name in registry.names("model") for record in quantities)
+    for record in quantities:
+        full, short = (read_question(name).stated for name in (record.full_name, record.spec.name))
+        assert {**full, "title": ""} == {**short, "title": ""}, record.full_name
 
 
 def test_settings_are_those_of_the_scenario_that_is_asked():
