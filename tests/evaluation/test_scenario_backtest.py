@@ -223,6 +223,23 @@ def test_the_shipped_record_is_of_the_scenario_and_the_tables_as_they_are():
     assert stated == record.made_from(), why
 
 
+def test_intervals_of_runs_hold_what_is_due_to_them_where_their_law_is_true():
+    """A part of the width that counts twice makes them hold more, one that is left out makes them hold less."""
+    held, due = np.loadtxt(record.OWN_WORLDS, delimiter=",", skiprows=1).T
+    off = held - due
+    assert abs(off.mean()) < 2.5 * off.std() / np.sqrt(off.size)
+    # no less than a half, and no more than three in four, of an interval that begins at the record that stands
+    assert 0.5 < due.min() <= due.max() < 0.75
+
+
+@pytest.mark.slow
+def test_worlds_of_the_law_of_runs_are_what_the_script_draws():
+    shipped = np.loadtxt(record.OWN_WORLDS, delimiter=",", skiprows=1)
+    drawn = np.array(list(record.own_worlds(3)))
+    np.testing.assert_allclose(drawn, shipped[:3], atol=0.07)  # one interval of 17 may turn on a rounding
+    assert len(np.unique(shipped[:, 0])) > 5
+
+
 @pytest.mark.slow
 def test_the_flagship_prints_its_own_record_with_its_size_and_limits(capsys):
     found = scenario_scores.of_scenario(record.SCENARIO)
