@@ -81,7 +81,7 @@ def record_text(points: int, decades: float) -> str:
         if each.points[0] <= points <= each.points[1] and each.decades[0] < decades <= each.decades[1]:
             return each.sentence()
     fewest = min(each.points[0] for each in RECORD)
-    return (
-        f"no forecast from {points} points and {decades:.2g} decades ahead is on record: those there are "
-        f"start from {fewest} points or more, and go {FARTHEST_DECADES:g} decades at most"
-    )
+    limits = [f"start from {fewest} points or more"] * (points < fewest)
+    limits += [f"go {FARTHEST_DECADES:g} decades at most"] * (decades > FARTHEST_DECADES)
+    asked = f"from {points} points and {decades:.2g} decades ahead"
+    return f"no forecast {asked} is on record: those there are {' and '.join(limits)}"
