@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 
     from forecast.tables.schema.descriptor import Field
 
+#: What programs write where nothing was measured, in a column that has no other number below 0.
+FILL_VALUES = (-999.0, -9999.0, -99999.0)
 #: Rows of another column that are looked at to tell what commas mean in a file.
 N_HINT_ROWS = 200
 
@@ -417,8 +419,8 @@ def columns_of_table(table: RawTable, options: ReadOptions) -> Columns:
             where = f"{table.label}: column '{printable(name, 80)}'"
             numbers = table.numbers(name) if not options.missing else None
             if numbers is not None and not thousands_by_points(lambda: table[name], options, comma):
-                return _with_dates(name, meaning_of_array(numbers))
-            return _with_dates(name, understand(table[name], where, lambda row: table.at(row, name), options, comma))
+                return _numbers_as_meant(name, meaning_of_array(numbers))
+            return _numbers_as_meant(name, understand(table[name], where, lambda row: table.at(row, name), options, comma))
 
         return meaning
 
@@ -513,17 +515,21 @@ def _meaning_of_values(array: AnyArray, name: str, where: str, options: ReadOpti
     if options is None:
         return meaning_of_array(values)
     if values.dtype.kind != "U":
-        return _with_dates(name, meaning_of_array(values))
+        return _numbers_as_meant(name, meaning_of_array(values))
     found = understand(values.tolist(), where, lambda row: f"{where}, row {row + 1}", options, lambda: "point")
     kept = found if found.kind == "text" or found.labels is not None else replace(found, labels=values)
-    return _with_dates(name, kept)
+    return _numbers_as_meant(name, kept)
 
 
-def _with_dates(name: str, found: ColumnMeaning) -> ColumnMeaning:
-    """Return numbers that are dates in another form than years as dates: Unix seconds, YYYYMM, a spreadsheet's days."""
+def _numbers_as_meant(name: str, found: ColumnMeaning) -> ColumnMeaning:
+    """Return numbers without those that fill holes, and as dates if they are Unix seconds, YYYYMM, days of a sheet."""
     if found.kind != "number" or found.unit or found.problem is not None:
         return found
     known = found.values[np.isfinite(found.values)]
+    low = known.min(initial=0.0)
+    if low in FILL_VALUES and ((known == low) | (known >= 0)).all():
+        values = np.where(found.values == low, np.nan, found.values)
+        found, known = replace(found, values=values, notes=(*found.notes, f"{low:.0f} as missing")), known[known >= 0]
     if not known.size or not (TIME_NAME_PATTERN.search(name) or are_plain_dates(known)):
         return found
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -23,42 +24,72 @@ TIME_NAME_PATTERN = re.compile(
     r"^(wall )?time$|(date|year|month)$",
     re.IGNORECASE,
 )
-_MONTH = rf"(?P<name>{'|'.join(MONTH_STARTS)})[a-z]{{0,6}}\.?"
-_CLOCK = r"(?:[T ,]\s*(?P<clock>\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?)\s*(?P<half>[ap]\.?m\.?)?)?"
+#: Names of the months, without accents, in English, German, French, Spanish, Italian, Portuguese and Dutch.
+_MONTH_NAMES = (
+    "jan january januar januari janvier janv enero ene gennaio janeiro",
+    "feb february februar februari fevrier fevr febrero febbraio fevereiro",
+    "mar march marz mrz mars marzo marco maart mrt",
+    "apr april avril avr abril abr aprile",
+    "may mai mayo maggio maio mei",
+    "jun june juni juin junio giugno junho",
+    "jul july juli juillet juil julio luglio julho",
+    "aug august aout agosto augustus",
+    "sep sept september septembre septiembre settembre setembro",
+    "oct october okt oktober octobre octubre ottobre outubro",
+    "nov november novembre noviembre novembro",
+    "dec december dez dezember decembre dic diciembre dicembre dezembro",
+)
+_MONTH_NUMBERS = {name: number for number, names in enumerate(_MONTH_NAMES, start=1) for name in names.split()}
+#: Months in each part of a year.
+_PART_MONTHS = {"q": 3, "t": 3, "h": 6, "s": 6, "m": 1}
+_MONTH = rf"(?P<name>{'|'.join(sorted(_MONTH_NUMBERS, key=len, reverse=True))})\.?"
+_CLOCK = r"(?:[T ,:]\s*(?P<clock>\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?)\s*(?P<half>[ap]\.?m\.?)?)?"
 _ZONE = r"\s*(?P<zone>Z|UTC|GMT|[+-]\d{2}:?\d{2})?"
 #: Forms of one number may stand in one column; a bare year stands with any.
 _ISO, _SLASHED, _MONTHS, _PARTS, _FISCAL, _NAMED, _YEARS = 0, 1, 2, 3, 4, 5, -1
-#: Of footnotes.
-_FOOTNOTE_MARKS = "*†‡ "
-_WEEKDAY, _DAY = r"(?:[a-z]{3,9},?\s+)", r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
+#: What is said about a date, and is no part of it: "c. 2021", "2021-03-30*", "March 2021 (est.)".
+_REMARK_PATTERN = re.compile(r"^(?:ca?|circa)\.?\s+|\s*(?:\([^()]*\)|\[[^][]*\]|[*†‡ ]+)$", re.IGNORECASE)
+_WEEKDAY, _DAY = r"(?:[a-z]{3,9}[,.]*\s+)", r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
+_FISCAL_NAME = r"(?:FY|CY|fiscal(?: year)?)"
+#: 2010/11, of which 2010-11 alone is a month.
+_SEASON = re.compile(r"(?P<year>\d{4})\s*[/–-]\s*(?P<end>\d{2}(?:\d{2})?)")
+#: A group whose name ends in 2 is the one without, at another place.
 _FORMS = tuple(
     (group, re.compile(form, re.IGNORECASE))
     for group, form in (
-        (_ISO, rf"(?P<year>\d{{4}})-(?P<month>0?[1-9]|1[0-2])(?:-(?P<day>\d{{1,2}}){_CLOCK}{_ZONE})?"),
-        (_ISO, rf"(?P<year>\d{{4}})[/.](?P<month>0?[1-9]|1[0-2])(?:[/.](?P<day>\d{{1,2}}){_CLOCK}{_ZONE})?"),
+        (_ISO, r"(?P<year>\d{4})(?P<mark>[-/.])(?P<month>0?[1-9]|1[0-2])(?:(?P=mark)(?P<day>\d{1,2})"
+               rf"{_CLOCK}{_ZONE})?"),
         (_ISO, r"(?P<year>\d{4})-?W(?P<week>\d{2})(?:-?(?P<day>[1-7]))?"),
-        (_ISO, r"(?P<year>\d{4})(?P<month>\d{2})(?P<day>\d{2})T(?P<clock>\d{4}(?:\d{2})?)"),
+        (_ISO, r"(?P<year>(?:19|2[01])\d{2})-(?P<ordinal>[0-3]\d{2})"),
+        (_ISO, rf"(?P<year>\d{{4}})(?P<month>\d{{2}})(?P<day>\d{{2}})T(?P<clock>\d{{4}}(?:\d{{2}})?){_ZONE}"),
         (_ISO, r"(?P<year>\d{4})年\s*(?P<month>\d{1,2})月(?:\s*(?P<day>\d{1,2})日)?"),
-        (_SLASHED, r"(?P<first>\d{1,2})(?P<mark>[/.-])(?P<second>\d{1,2})(?P=mark)(?P<year>\d{4}|\d{2})"
+        (_SLASHED, r"(?P<first>\d{1,2})(?P<mark>[/.-])\s?(?P<second>\d{1,2})(?P=mark)\s?(?P<year>\d{4}|\d{2})"
                    + _CLOCK + _ZONE),
-        (_MONTHS, r"(?P<month>\d{1,2})/(?P<year>\d{4})"),
-        (_PARTS, r"(?:FY|CY)?\s*(?P<year>\d{4}|(?<=FY)\d{2})\s*[-/ ]?\s*Q(?P<quarter>[1-4])"),
-        (_PARTS, r"(?P<quarter>[1-4])?Q(?(quarter)|(?P<quarter2>[1-4]))\s*[-/ ']*\s*(?:FY|CY)?(?P<year>\d{4}|\d{2})"),
-        (_PARTS, r"(?P<year>\d{4})[\s-]?H(?P<half_year>[12])"),
-        (_PARTS, r"H(?P<half_year>[12])[\s-]?(?P<year>\d{4})"),
-        (_PARTS, r"(?P<year>\d{4})[\s-]?M(?P<month>0?[1-9]|1[0-2])"),
-        (_FISCAL, r"(?:FY|CY|fiscal(?: year)?)\s*[-']?\s*(?P<year>\d{4}|\d{2})"),
-        (_FISCAL, r"(?P<year>\d{4})\s*[/–-]\s*\d{2}(?:\d{2})?"),
+        (_MONTHS, r"(?P<month>0?[1-9]|1[0-2])[/-](?P<year>(?:19|2[01])\d{2})"),
+        (_PARTS, r"(?:FY|CY)?\s*(?P<year>\d{4}|(?<=FY)\d{2})\s*[-/]?\s*(?P<part>[QTHSM])(?P<nth>0?[1-9]|1[0-2])"),
+        (_PARTS, r"(?:(?P<nth>[1-4])(?:st|nd|rd|th)?\s*)?(?P<part>[QH])(?:uarter|tr|alf)?\s*"
+                 r"(?(nth)|(?P<nth2>[1-4]))(?:[-/', ]|of)*(?:FY|CY)?(?P<year>\d{4}|\d{2})"),
+        (_FISCAL, rf"{_FISCAL_NAME}\s*[-']?\s*(?P<year>\d{{4}}|\d{{2}})(?:\s*[/–-]\s*\d{{2}}(?:\d{{2}})?)?[AEFP]?"),
+        (_FISCAL, r"(?P<year>(?:19|2[01])\d{2})\s?[AEFP]"),
+        (_FISCAL, _SEASON.pattern),
         (_NAMED, rf"{_WEEKDAY}??{_MONTH}[\s,/-]+{_DAY},?(?:[\s,/-]+(?P<year>\d{{4}}){_CLOCK}{_ZONE}|"
-                 r"\s+(?P<clock2>\d{1,2}:\d{2}:\d{2})\s+(?P<year2>\d{4}))"),
-        (_NAMED, rf"{_WEEKDAY}?{_DAY}(?: of)?[\s./-]+{_MONTH}[\s,/-]+(?P<year>\d{{4}}|\d{{2}}){_CLOCK}{_ZONE}"),
-        (_NAMED, rf"{_MONTH}[\s,'/-]+(?P<year>\d{{4}}|\d{{2}})"),
+                 r"\s+(?P<clock2>\d{1,2}:\d{2}:\d{2})\s+(?:(?:UTC|GMT) )?(?P<year2>\d{4}))"),
+        (_NAMED, rf"{_WEEKDAY}?{_DAY}\.?(?: of| de)?[\s./-]*{_MONTH}(?: de)?[\s,/-]*(?P<year>\d{{4}}|\d{{2}})"
+                 + _CLOCK + _ZONE),
+        (_NAMED, rf"{_MONTH}(?: de)?[\s,'/-]*(?P<year>\d{{4}}|(?<=\W)\d{{2}})"),
         (_NAMED, rf"(?P<year>\d{{4}})[\s/-]*{_MONTH}(?:[\s/-]*(?P<day>\d{{1,2}}))?"),
         (_YEARS, r"'(?P<year>\d{2})"),
         (_YEARS, r"(?P<year>\d{4})"),
     )
 )  # fmt: skip
-_SEASON_FORMS = tuple(form for form in _FORMS if form[1].pattern.endswith(r"\d{2}(?:\d{2})?"))
+
+
+def _without_remark(text: str) -> str:
+    """Return a cell without footnotes, remarks in brackets and accents."""
+    plain = _REMARK_PATTERN.sub("", text)
+    if plain.isascii():
+        return plain
+    return "".join(c for c in unicodedata.normalize("NFD", plain) if not unicodedata.combining(c))
 
 
 def could_be_date(text: str) -> bool:
@@ -69,7 +100,7 @@ def could_be_date(text: str) -> bool:
     >>> [could_be_date(text) for text in ("2024-06", "12/11/2024", "Q3 2024", "5 Jan 2024", "2024", "A100")]
     [True, True, True, True, False, False]
     """
-    return 2 < len(text) < 40 and any(form.fullmatch(text.rstrip(_FOOTNOTE_MARKS)) for _, form in _FORMS[:-1])
+    return 2 < len(text) < 40 and any(form.fullmatch(_without_remark(text)) for _, form in _FORMS[:-1])
 
 
 def parse_dates(texts: Sequence[str], order: str, where: str, at: Any) -> tuple[AnyArray, tuple[str, ...]]:
@@ -99,9 +130,9 @@ def parse_dates(texts: Sequence[str], order: str, where: str, at: Any) -> tuple[
     places = np.array([codes.setdefault(text, len(codes)) for text in texts], dtype=np.intp)
     first = {text: texts.index(text) for text in codes} if len(codes) < 50 else {}
     matches = []
-    forms = _SEASON_FORMS if _are_seasons(list(codes)) else _FORMS
+    forms = ((_FISCAL, _SEASON),) if _are_seasons(list(codes)) else _FORMS
     for text in codes:
-        bare = text.rstrip(_FOOTNOTE_MARKS)
+        bare = _without_remark(text)
         group, match = next(((group, m) for group, form in forms if (m := form.fullmatch(bare))), (0, None))
         if match is None:
             row = first.get(text, texts.index(text))
@@ -109,7 +140,8 @@ def parse_dates(texts: Sequence[str], order: str, where: str, at: Any) -> tuple[
         matches.append((group, match))
     _check_one_form([group for group, _ in matches], list(codes), texts, at)
     day_first, notes = _day_first([m for _, m in matches], list(codes), order, where)
-    notes += ("quarters by their first day",) if any("quarter" in m.re.groupindex for _, m in matches) else ()
+    quarters = any((m.groupdict().get("part") or "").lower() in ("q", "t") for _, m in matches)
+    notes += ("quarters by their first day",) if quarters else ()
     notes += ("fiscal years as calendar years",) if any(group == _FISCAL for group, _ in matches) else ()
     values = []
     for text, (_, match) in zip(codes, matches, strict=True):
@@ -134,8 +166,8 @@ def _check_one_form(groups: Sequence[int], forms: Sequence[str], texts: Sequence
 
 def _are_seasons(texts: Sequence[str]) -> bool:
     """Return True if all cells are a year and the one after it: ``2010-11`` alone is a month."""
-    found = [re.fullmatch(r"(\d{4})\s*[/–-]\s*(\d{2}|\d{4})", text) for text in texts]
-    ends = [(int(m[1]) + 1, m[2]) for m in found if m]
+    found = [_SEASON.fullmatch(text) for text in texts]
+    ends = [(int(m["year"]) + 1, m["end"]) for m in found if m]
     return len(ends) == len(texts) > 2 and all(str(year)[-len(end) :] == end for year, end in ends)
 
 
@@ -176,22 +208,22 @@ def _full_year(text: str) -> int:
 def _stamp(match: re.Match[str], day_first: bool) -> np.datetime64:
     import datetime
 
-    part = match.groupdict()
-    year, month, day = _full_year(part["year"] or part["year2"]), part.get("month"), part.get("day")
-    if part.get("first"):
-        day, month = (part["first"], part["second"]) if day_first else (part["second"], part["first"])
-    if part.get("name"):
-        month = str(MONTH_STARTS.index(part["name"].lower()) + 1)
-    if quarter := part.get("quarter") or part.get("quarter2"):
-        month = str(3 * int(quarter) - 2)
-    if part.get("half_year"):
-        month = str(6 * int(part["half_year"]) - 5)
-    moment = datetime.datetime(year, int(month or 1), int(day or 1))
-    if part.get("week"):
-        moment = datetime.datetime.fromisocalendar(year, int(part["week"]), int(day or 1))
-    if clock := part.get("clock") or part.get("clock2"):
+    part = {name.rstrip("2"): value for name, value in match.groupdict().items() if value}
+    year, month, day = _full_year(part["year"]), int(part.get("month", 1)), int(part.get("day", 1))
+    if "first" in part:
+        day, month = (int(part[name]) for name in (("first", "second") if day_first else ("second", "first")))
+    if "name" in part:
+        month = _MONTH_NUMBERS[part["name"].lower()]
+    if "part" in part:
+        month = 1 + (int(part["nth"]) - 1) * _PART_MONTHS[part["part"].lower()]
+    moment = datetime.datetime(year, month, day)
+    if "ordinal" in part:
+        moment = datetime.datetime.strptime(f"{year} {part['ordinal']}", "%Y %j")
+    if "week" in part:
+        moment = datetime.datetime.fromisocalendar(year, int(part["week"]), day)
+    if clock := part.get("clock"):
         hour, minute, *second = clock.replace(",", ".").split(":") if ":" in clock else re.findall("..", clock)
-        hours = int(hour) % 12 + 12 * (part["half"].lower()[0] == "p") if part.get("half") else int(hour)
+        hours = int(hour) % 12 + 12 * (part["half"].lower()[0] == "p") if "half" in part else int(hour)
         if hours > 24 or int(minute) > 59:
             raise ValueError("no such time of day")
         seconds = int(float(second[0])) if second else 0

@@ -35,7 +35,7 @@ N_SAMPLE_LINES = 60
 MAX_LINES_AROUND = 40
 #: Rows of values below names tell these from a row of words.
 MIN_ROWS_BELOW_HEADER = 2
-SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
+SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars", "&": "ampersands"}
 BLANKS = "blanks"
 
 #: A text that a spreadsheet would run, behind the apostrophe that `forecast.tables.csv_format` puts before it.
@@ -46,9 +46,9 @@ _TOTAL_PATTERN = re.compile(
     r"(total|totals|sum|mean|average|median|min|max|minimum|maximum|std|count)\W*", re.IGNORECASE
 )
 #: A remark; a row that begins so and has values is a row.
-_NOTE_PATTERN = re.compile(r"(source|sources|note|notes)\b.*|[*†].*", re.IGNORECASE | re.DOTALL)
-#: A cell of the line that markdown draws below a header.
-_RULE_PATTERN = re.compile(r"\s*:?-{3,}:?\s*|\s*")
+_NOTE_PATTERN = re.compile(r"(source|sources|note|notes)\b.*|[*†].*|\(\d+ rows?\)", re.IGNORECASE | re.DOTALL)
+#: A cell of the lines that markdown, databases and LaTeX draw around rows.
+_RULE_PATTERN = re.compile(r"\s*([:+]?[-=]{3,}[-=+:]*|\+([-=]+\+)+|\\(h|top|mid|bottom)(line|rule))?\s*")
 #: The first line of a file whose names are in single quotes.
 _SINGLE_QUOTES_PATTERN = re.compile(r"('[^'\"\n]+'[,;\t|])+'[^'\"\n]+'\r?\n")
 _BRACKETED_PATTERN = re.compile(r"\(.*\)|\[.*\]")
@@ -98,16 +98,19 @@ def parse_text(data: bytes, label: str, digest: str, notes: Sequence[str] = ()) 
         notes = (*notes, *((f"columns separated by {SEPARATORS.get(separator, separator)}",) if separator else ()))
     if len(data) >= MIN_LARGE_BYTES and (table := _large_table(data, separator, label, digest, notes)) is not None:
         return table
-    return table_of_rows(split_rows(data.decode("utf-8"), separator, label), label, digest, notes, separator)
+    rows = split_rows(data.decode("utf-8"), separator, label)
+    if separator == "," and data.startswith(b'"') and all(len(cells) < 2 for _, cells in rows) and "," in rows[0][1][0]:
+        return parse_text("\n".join(map("".join, (cells for _, cells in rows))).encode(), label, digest, notes)
+    return table_of_rows(rows, label, digest, notes, separator)
 
 
 def _find_separator(lines: Sequence[str]) -> str:
     """Return what separates the cells: the separator that gives most lines one width; empty for a single column."""
-    lines = [line for line in lines if not line.startswith("#")] or list(lines)
+    lines = [line for line in lines if not (line.startswith("#") or _is_rule(re.split("[|\\s]", line)))] or list(lines)
     best, found = (0.0, 0.0, 0), ""
     for separator in (*SEPARATORS, BLANKS):
-        if separator == BLANKS and found:
-            break
+        if (separator == BLANKS and found) or (separator == "&" and not any("\\\\" in line for line in lines)):
+            continue
         try:
             widths = [len(cells) for _, cells in split_rows("\n".join(lines), separator, "")]
         except TableError:
@@ -118,33 +121,40 @@ def _find_separator(lines: Sequence[str]) -> str:
         # a title may have the commas that the rows have in quoted prices, but not the same in every line below it
         below = widths[header:].count(width) / max(1, len(widths) - header)
         score = (count / len(lines) - 0.5 * (widths[header] != width), below, width) if width > 1 else (0.0, 0.0, 0)
-        if separator == BLANKS and count < 0.9 * len(lines):
+        named = count == len(lines) - 1 and widths[0] == width - 1 and all(is_value(line.split()[-1]) for line in lines[1:])
+        if separator == BLANKS and count < 0.9 * len(lines) and not named:
             continue
         if score > best and count > 1:
             best, found = score, separator
     return found or ("," if any("," in line for line in lines) or len(lines) < 2 else "")
 
 
-def split_rows(text: str, separator: str, label: str) -> list[Row]:
-    """Split text into rows of cells, each with the line on which it starts; blank lines are rows without a cell."""
-    if separator == BLANKS:
+def split_rows(text: str, separator: str, label: str, *, escaped: bool = False) -> list[Row]:
+    """Split text into rows of cells, each with the line on which it starts; blank lines are rows without a cell.
+
+    Quotes in cells are doubled, or have a backslash before them if they are `escaped`.
+    """
+    if separator == BLANKS and '"' not in text:
         wide = re.compile(r"\s{2,}|\t" if re.search(r"\S {2,}\S", text) and _is_aligned(text) else r"\s+")
         lines = (re.split(r"\s+#", line)[0].strip() for line in text.splitlines())
         return [(i, wide.split(line) if line else []) for i, line in enumerate(lines, 1)]
-    quoted = f'{separator} "' in text[:4096]  # a blank before the quotes of a cell
+    mark = " " if separator == BLANKS else separator or "\x1f"
+    quoted = f'{separator} "' in text[:4096] or mark == " "  # a blank before the quotes of a cell
     reader = csv.reader(
-        io.StringIO(text, newline=""), delimiter=separator or "\x1f", strict=True, skipinitialspace=quoted,
-        quotechar="'" if _SINGLE_QUOTES_PATTERN.match(text) else '"',
+        io.StringIO(text, newline=""), delimiter=mark, strict=True, skipinitialspace=quoted,
+        quotechar="'" if _SINGLE_QUOTES_PATTERN.match(text) else '"', escapechar="\\" if escaped else None,
     )  # fmt: skip
     rows, line, size = [], 1, 0
     try:
         for cells in reader:
-            rows.append((line, [cell.strip() for cell in cells] if separator == "|" else cells))
+            rows.append((line, [cell.strip().rstrip("\\ ") for cell in cells] if mark in "|&" else cells))
             size += len(cells)
             if size > MAX_TABLE_CELLS:
                 raise TableError(f"{label}:{line}: more than {MAX_TABLE_CELLS:,} cells; split the file")
             line = reader.line_num + 1
     except csv.Error as error:
+        if '\\"' in text and not escaped:
+            return split_rows(text, separator, label, escaped=True)
         raise TableError(f"{label}:{line}: {_csv_reason(str(error))}") from error
     return rows
 
@@ -206,7 +216,7 @@ def table_of_rows(
     if is_value(header[0]) and all(is_value(cell) for cell in header if cell.strip()) and len(body) > 1 and width > 1:
         body, header = rows[top:], [f"column {i + 1}" for i in range(_width(header))]
         said.append("no header: the columns are called column 1, column 2, …")
-    header = [normalise_text(" ".join(unguard(name).split())) for name in header]
+    header = [normalise_text(" ".join(unguard(name.strip("\u200b\ufeff")).split())) for name in header]
     header = header[: max(_width(header), max((_width(cells) for _, cells in body[:1000]), default=0) if body else 0)]
     body, n_below = _without_footer(body, len(header), blank)
     if n_below:
@@ -265,9 +275,7 @@ def _is_title(rows: Sequence[Row]) -> bool:
 
 
 def _is_rule(cells: Sequence[str]) -> bool:
-    """Return True for a line of dashes between columns."""
-    if len(cells) == 1:  # what databases draw
-        return re.fullmatch(r"\+(?:[-=]+\+)+", cells[0].strip()) is not None
+    """Return True for a line of dashes."""
     return "".join(cells).strip() != "" and all(map(_RULE_PATTERN.fullmatch, cells))
 
 

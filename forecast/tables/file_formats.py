@@ -61,6 +61,8 @@ _BINARY_FORMATS = {
 }  # fmt: skip
 #: A document, empty for a file of another kind, and the table of the file, or what lays the document out as one.
 _Parsed = tuple[Mapping[Any, Any], RawTable | Callable[[], RawTable]]
+#: What comes after blanks, and commas between records.
+_NOT_BLANK_PATTERN = re.compile(r"[^\s,]|$")
 _YAML_LINE_PATTERN = re.compile(r"\s*(- .*|-|[\w.\"'/ ()+-]+:( .*)?|#.*|---)", re.DOTALL)
 
 
@@ -212,7 +214,7 @@ def _parse(data: bytes, label: str, digest: str, path: Path) -> _Parsed:
     data, encoding = _to_utf8(data, label)
     notes = (f"read as {encoding}",) if encoding else ()
     start = data[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
-    if re.match(rb"<(!doctype|html|svg|\?xml)", start, re.IGNORECASE):
+    if re.match(rb"<(!doctype|html|svg|\?xml|table|div)", start, re.IGNORECASE):
         raise DataError(f"{label}: a web page or other markup; expected a table (save it as CSV, JSON or XLSX)")
     if start[:1] in (b"{", b"[") and (found := _json(data, label)) is not None:
         return _as_mapping(found), partial(_of_document, found, label, digest, notes)
@@ -242,17 +244,19 @@ def _unpack(data: bytes, label: str) -> bytes:
 
 def _to_utf8(data: bytes, label: str) -> tuple[bytes, str]:
     """Return text as UTF-8, and the encoding it had if that was another."""
-    wide = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}.get(data[:2], "")
+    marks = {b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+    wide = next((encoding for mark, encoding in marks.items() if data.startswith(mark)), "")
     if not wide and b"\0" in data[:4096]:
         pairs = len(data[:4096]) // 2
         odd, even = data[1:4096:2].count(0), data[0:4096:2].count(0)
         if min(odd, even) < 0.1 * pairs:  # else zeros
             wide = "utf-16-le" if odd > 0.7 * pairs else "utf-16-be" if even > 0.7 * pairs else ""
     if wide:
+        name = wide[:6].upper()
         try:
-            return data.decode(wide).encode(), "UTF-16"
+            return data.decode(wide).encode(), name
         except UnicodeDecodeError:
-            raise DataError(f"{label}: begins as UTF-16 text, and is none") from None
+            raise DataError(f"{label}: begins as {name} text, and is none") from None
     if (nul := data.find(b"\0")) >= 0:
         line = data.count(b"\n", 0, nul) + 1
         raise DataError(f"{label}:{line}: a NUL byte: a binary file; expected a table (CSV, JSON, a spreadsheet)")
@@ -280,18 +284,19 @@ def _json(data: bytes, label: str) -> Any:
         raise DataError(f"{label}: nested more than {MAX_RECORD_DEPTH} deep") from None
     except ValueError as error:
         reason = str(error)
-    lines = [line for line in data.decode("utf-8-sig").splitlines() if line.strip()]
-    records = []
-    for number, line in enumerate(lines, start=1):
+    text, records, at = data.decode("utf-8-sig"), list[Any](), 0
+    decoder = json.JSONDecoder()
+    while (at := _NOT_BLANK_PATTERN.search(text, at).start()) < len(text):
         try:
-            records.append(json.loads(line.rstrip(", \t")))
+            record, at = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):
             if not records and not label.lower().removesuffix(".gz").endswith((".json", ".jsonl", ".ndjson")):
                 return None
-            if number == len(lines) and len(records) > 1:  # a log whose program was stopped as it wrote
+            if len(records) > 1 and "\n" not in text[at:].strip():  # a log whose program was stopped as it wrote
                 break
-            where = f"{label}:{number}" if records else label
+            where = f"{label}:{text.count(chr(10), 0, at) + 1}" if records else label
             raise DataError(f"{where}: no JSON that can be read: {printable(reason, 100)}") from None
+        records.append(record)
     return records
 
 

@@ -36,10 +36,14 @@ _CELL_PATTERN = re.compile(
     r"(?P<open>\()?\s*(?:[~≈∼]|ca?\.(?=\s*\d)|about|approx\.?)?\s*(?P<sign>[-+−–])?\s*"
     rf"(?P<money>US\$|[$€£¥]|(?:{_CODES})(?=[\s\d]))?\s*"
     r"(?P<sign2>[-+−–])?(?P<number>\d{1,3}(?:[ \xa0\u202f\u2009]\d{3})+(?![\d])(?:[.,]\d+)?|\d[\d.,_'’]*|[.,]\d+)"
-    r"(?:(?P<exponent>[eE][-+]?\d{1,6})|\s*[x×·]\s*10\^?(?P<power>[-+−]?\d{1,3}|⁻?[⁰¹²³⁴-⁹]{1,3}))?"
-    r"(?P<error>\s*(?:±|\+/-)\s*[\d.,]+)?\s*(?P<tail>[^\d\s()\[\]*†‡.,;:+–<>=±-][^()\[\]*†‡<>=±]{0,30}?)?\s*"
+    r"(?:(?P<exponent>[eE][-+]?\d{1,6}|[dD][-+]\d{1,3})"
+    r"|\s*[x×·*]\s*10(?:(?:\^|\*\*)(?P<power>[-+−]?\d{1,3})|(?P<raised>⁻?[⁰¹²³⁴-⁹]{1,3})))?(?P<behind>-)?"
+    r"(?P<error>\s*(?:±|\+/-)\s*[\d.,]+|\s*\([\d.,]+\s*%?\))?"
+    r"\s*(?P<tail>(?![x×T]\s?\d)[^\d\s()\[\]*†‡.,;:+–<>=±^-][^()\[\]*†‡<>=±]{0,30}?)?\s*"
     r"(?P<close>\))?\s*(?:[*†‡]+|\[\w{1,4}\])?"
 )  # fmt: skip
+#: A power of ten alone, which is once itself.
+_BARE_POWER_PATTERN = re.compile(r"(?<![\d.,])10(?=\^|\*\*|[⁻⁰¹²³⁴-⁹])")
 #: Groups of three digits, and those of the Indian system: 12,34,567.
 _THREES_PATTERN = re.compile(r"\d{1,3}(\D\d{3})+|\d{1,2}(,\d{2})+,\d{3}")
 _DECIMAL_COMMA_PATTERN = re.compile(r"[-+]?(\d+,\d{1,2}|\d+,\d{4,}|0,\d+|[\d.]+\.\d{3},\d+)")
@@ -63,7 +67,7 @@ class _Parts(NamedTuple):
     exponent: str
     power: int
     unit: str
-    has_error: bool
+    left_out: str
 
 
 def could_be_number(text: str) -> bool:
@@ -83,11 +87,14 @@ def has_decimal_comma(text: str) -> bool:
 
 
 def _take_apart(text: str) -> _Parts | None:
-    match = _CELL_PATTERN.fullmatch(text)
+    if "\\" in text or len(text) > 1 and text[0] == text[-1] == "$":  # of LaTeX
+        plain = re.sub(r"\\(?:times|cdot)", "×", text.strip("$")).replace("\\pm", "±")
+        text = re.sub(r"\\[,;! ]?|[{}]", "", plain)
+    match = _CELL_PATTERN.fullmatch(text) or _CELL_PATTERN.fullmatch(_BARE_POWER_PATTERN.sub("1×10", text))
     if not match or bool(match["open"]) != bool(match["close"]) or (match["sign"] and match["sign2"]):
         return None
     sign = match["sign"] or match["sign2"] or ""
-    negative = (sign in "-−–" and sign != "") != bool(match["open"])
+    negative = (sign in "-−–" and sign != "") ^ bool(match["open"]) ^ bool(match["behind"])
     tail, power = (match["tail"] or "").strip(), 0
     word, _, rest = tail.partition(" ")
     if word in _MULTIPLIERS or (word.lower() in _MULTIPLIERS and len(word) > 1):
@@ -99,8 +106,10 @@ def _take_apart(text: str) -> _Parts | None:
     unit = (
         f"{money}{tail}" if money and tail.startswith("/") else f"{money} {tail}" if money and tail else money or tail
     )
-    exponent = match["exponent"] or (f"e{match['power'].translate(_PLAIN_DIGITS)}" if match["power"] else "")
-    return _Parts("-" if negative else "", match["number"], exponent, power, unit, bool(match["error"]))
+    raised = match["power"] or match["raised"]
+    exponent = match["exponent"] or (f"e{raised.translate(_PLAIN_DIGITS)}" if raised else "")
+    left_out = "in parentheses" if "(" in (match["error"] or "") else "behind ±" if match["error"] else ""
+    return _Parts("-" if negative else "", match["number"], exponent, power, unit, left_out)
 
 
 def parse_number_cells(
@@ -146,7 +155,8 @@ def parse_number_cells(
     bodies, mark = _without_marks([part.number for part in cells], list(texts), where)
     comma, notes = _decimal_comma(bodies, decimal, hint, where, [part.unit for part in cells])
     notes = (*((f"{mark} between thousands",) if mark else ()), *notes)
-    notes += ("what stands behind ± left out",) if any(part.has_error for part in cells) else ()
+    notes += tuple(f"what stands {place} left out" for place in sorted({part.left_out for part in cells} - {""}))
+    notes += ("minus signs behind numbers",) if any(text.endswith("-") for text in texts) else ()
     values = []
     for i, (part, body, text) in enumerate(zip(cells, bodies, texts, strict=True)):
         thousands, point = (".", ",") if comma else (",", ".")

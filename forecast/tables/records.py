@@ -6,6 +6,7 @@ import datetime
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from forecast.base.number_checks import is_real
 from forecast.errors import DataError, EmptyDataError
 
 #: Nobody nests observations deeper; a stranger's file that does would use up the stack.
@@ -111,10 +112,18 @@ def _are_alike(values: Iterable[Any]) -> bool:
 
 
 def _as_columns(node: Mapping[Any, Any]) -> Mapping[Any, Any]:
-    """Return columns as pandas writes a frame, ``{"x": {"0": 1, "1": 2}}``, as lists; anything else as it is."""
+    """Return columns as pandas writes a frame, ``{"x": {"0": 1, "1": 2}}``, as lists; anything else as it is.
+
+    Rows that have names are columns if each holds values of one type, and not all of the same: else they are records.
+    """
     keys = [list(value) if isinstance(value, Mapping) else [] for value in node.values()]
-    numbered = len(keys[0]) > 1 and all(each == [str(i) for i in range(len(keys[0]))] for each in keys)
-    return {name: list(column.values()) for name, column in node.items()} if numbered else node
+    if len(keys[0]) < 2 or any(each != keys[0] for each in keys):
+        return node
+    columns = {name: list(column.values()) for name, column in node.items()}
+    if keys[0] == [str(i) for i in range(len(keys[0]))]:
+        return columns
+    types = {frozenset("number" if is_real(v) else type(v) for v in each if v is not None) for each in columns.values()}
+    return {"name": keys[0], **columns} if len(types) > 1 and all(len(each) < 2 for each in types) else node
 
 
 def _is_cells(node: Any) -> bool:
