@@ -198,5 +198,7 @@ def resolve(
     result |= {} if added is None else {"scored": added}
     result |= {"scores": ledger_scores.mean_scores(rows), "forecasts": rows}
     if tables and day is not None:
-        result["tables"] = [asdict(each) for each in table_outcomes(records, day, partial(amount, digits=3))]
+        result["tables"] = [
+            asdict(each) for each in table_outcomes(records, day, partial(amount, digits=3), Path(ledger).parent)
+        ]
     return result

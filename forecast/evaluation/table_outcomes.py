@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -62,8 +63,9 @@ class TableOutcome:
 
 
 def table_outcomes(
-    records: Sequence[Mapping[str, Any]], day: str, amount: Callable[[float, str], str] | None = None
-) -> list[TableOutcome]:
+    records: Sequence[Mapping[str, Any]], day: str, amount: Callable[[float, str], str] | None = None,
+    folder: Path = Path(),
+) -> list[TableOutcome]:  # fmt: skip
     """Return what the tables show of every open forecast that somebody observes, those that are met first.
 
     Parameters
@@ -74,6 +76,8 @@ def table_outcomes(
         Rows after this date count for nothing, ISO.
     amount : callable, optional
         Writes the number and the unit of a threshold in a title.
+    folder : Path
+        Of the ledger, beside which the scenarios are that no plugin registers: ``NAME.toml``.
     """
     following = {row["id"]: row["next"] for row in ledger_scores.forecast_rows(records, day)}
     runs: dict[tuple[str, str], Projection | None] = {}
@@ -86,7 +90,9 @@ def table_outcomes(
         key = line["scenario"], json.dumps(settings, sort_keys=True)
         if key not in runs:
             try:
-                runs[key] = project(line["scenario"], with_=settings, draws=_N_DRAWS)
+                beside = folder / f"{line['scenario']}.toml"
+                scenario = beside if beside.parent == folder and beside.is_file() else line["scenario"]
+                runs[key] = project(scenario, with_=settings, draws=_N_DRAWS)
             except ForecastError:  # a scenario that is there no more, or has changed
                 runs[key] = None
         run = runs[key]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 #: How many tables are kept, and how many answers to questions about one.
 MAX_TABLES, MAX_FOUND = 64, 20_000
 
-Stamp = tuple[tuple[str, int, int], ...]
+Stamp = dict[Path, tuple[int, ...]]
 
 
 @dataclass(eq=False)
@@ -32,7 +32,7 @@ class SharedTable:
     table : xarray.Dataset
     flatten : callable
         Returns its rows as columns.
-    stamp : tuple, optional
+    stamp : dict, optional
         What changes when one of its files does; None where it is not kept.
     """
 
@@ -65,10 +65,10 @@ _kept: OrderedDict[Place, SharedTable] = OrderedDict()
 _lock = Lock()
 
 
-def _stamp_of_files(files: list[Path]) -> Stamp:
-    """Return what changes when a file does: its place, its time and its size."""
-    states = [(file, file.stat()) for file in files]
-    return tuple((str(file), stat.st_mtime_ns, stat.st_size) for file, stat in states)
+def file_stamp(file: Path) -> tuple[int, ...]:
+    """Return what changes when a file does, also if another of its size and time takes its place."""
+    state = file.stat()
+    return state.st_dev, state.st_ino, state.st_mtime_ns, state.st_ctime_ns, state.st_size
 
 
 def get_shared(
@@ -90,7 +90,7 @@ def get_shared(
     dataset, files = load(descriptor)
     if not files:
         return SharedTable(dataset, flatten)
-    result = SharedTable(dataset, flatten, _stamp_of_files(files))
+    result = SharedTable(dataset, flatten, {file: file_stamp(file) for file in files})
     with _lock:
         place = _cache_key(descriptor)
         _kept[place] = result
@@ -106,6 +106,6 @@ def _cache_key(descriptor: Path) -> Place:
 
 def _is_unchanged(stamp: Stamp) -> bool:
     try:
-        return _stamp_of_files([Path(file) for file, _, _ in stamp]) == stamp
+        return all(file_stamp(file) == state for file, state in stamp.items())
     except OSError:
         return False

@@ -67,7 +67,7 @@ class ReadNotes:
     left_out : dict of str to int
         The rows left out, by reason.
     columns : dict of str to tuple of str
-        How the columns that were used were read.
+        How the columns that were used were read, in the order of the file.
     series : list of str
         The conditions that chose rows.
     """
@@ -173,7 +173,8 @@ class Columns(Mapping[str, "AnyArray"]):
         if found.problem is not None and found.kind != "text":
             raise found.problem
         unit = self._units.get(name) or found.unit
-        self.notes.columns.setdefault(self.resolved(name), (*found.notes, *((unit,) if unit else ())))
+        if not self.notes.columns.get(self.resolved(name)):
+            self.notes.columns[self.resolved(name)] = (*found.notes, *((unit,) if unit else ()))
         return found.values
 
     def __contains__(self, name: object) -> bool:
@@ -420,14 +421,16 @@ def columns_of_table(table: RawTable, options: ReadOptions) -> Columns:
             numbers = table.numbers(name) if not options.missing else None
             if numbers is not None and not thousands_by_points(lambda: table[name], options, comma):
                 return _numbers_as_meant(name, meaning_of_array(numbers))
-            return _numbers_as_meant(name, understand(table[name], where, lambda row: table.at(row, name), options, comma))
+            return _numbers_as_meant(
+                name, understand(table[name], where, lambda row: table.at(row, name), options, comma)
+            )
 
         return meaning
 
     columns = Columns(
         {name: source(name) for name in table}, table.rows, table.label, table.units,
-        notes=ReadNotes(table.label, table.rows, table.notes), path=table.path, strict="error" in options.missing,
-        from_file=True,
+        notes=ReadNotes(table.label, table.rows, table.notes, columns=dict.fromkeys(table, ())), path=table.path,
+        strict="error" in options.missing, from_file=True,
     )  # fmt: skip
     columns._cells = table.__getitem__
     return columns

@@ -48,7 +48,7 @@ _TOTAL_PATTERN = re.compile(
 #: A remark; a row that begins so and has values is a row.
 _NOTE_PATTERN = re.compile(r"(source|sources|note|notes)\b.*|[*†].*|\(\d+ rows?\)", re.IGNORECASE | re.DOTALL)
 #: A cell of the lines that markdown, databases and LaTeX draw around rows.
-_RULE_PATTERN = re.compile(r"\s*([:+]?[-=]{3,}[-=+:]*|\+([-=]+\+)+|\\(h|top|mid|bottom)(line|rule))?\s*")
+_RULE_PATTERN = re.compile(r"\s*([:+]?[-=]+[-=+:]*|\\(h|top|mid|bottom)(line|rule))?\s*")
 #: The first line of a file whose names are in single quotes.
 _SINGLE_QUOTES_PATTERN = re.compile(r"('[^'\"\n]+'[,;\t|])+'[^'\"\n]+'\r?\n")
 _BRACKETED_PATTERN = re.compile(r"\(.*\)|\[.*\]")
@@ -121,7 +121,9 @@ def _find_separator(lines: Sequence[str]) -> str:
         # a title may have the commas that the rows have in quoted prices, but not the same in every line below it
         below = widths[header:].count(width) / max(1, len(widths) - header)
         score = (count / len(lines) - 0.5 * (widths[header] != width), below, width) if width > 1 else (0.0, 0.0, 0)
-        named = count == len(lines) - 1 and widths[0] == width - 1 and all(is_value(line.split()[-1]) for line in lines[1:])
+        named = (
+            count == len(lines) - 1 and widths[0] == width - 1 and all(is_value(line.split()[-1]) for line in lines[1:])
+        )
         if separator == BLANKS and count < 0.9 * len(lines) and not named:
             continue
         if score > best and count > 1:
@@ -216,7 +218,7 @@ def table_of_rows(
     if is_value(header[0]) and all(is_value(cell) for cell in header if cell.strip()) and len(body) > 1 and width > 1:
         body, header = rows[top:], [f"column {i + 1}" for i in range(_width(header))]
         said.append("no header: the columns are called column 1, column 2, …")
-    header = [normalise_text(" ".join(unguard(name.strip("\u200b\ufeff")).split())) for name in header]
+    header = [normalise_text(" ".join(unguard(name.strip("\u200b\ufeff") or name).split())) for name in header]
     header = header[: max(_width(header), max((_width(cells) for _, cells in body[:1000]), default=0) if body else 0)]
     body, n_below = _without_footer(body, len(header), blank)
     if n_below:
@@ -276,7 +278,7 @@ def _is_title(rows: Sequence[Row]) -> bool:
 
 def _is_rule(cells: Sequence[str]) -> bool:
     """Return True for a line of dashes."""
-    return "".join(cells).strip() != "" and all(map(_RULE_PATTERN.fullmatch, cells))
+    return re.search(r"[-=]{3}|\+|line|rule", " ".join(cells)) and all(map(_RULE_PATTERN.fullmatch, cells))
 
 
 def _without_remarks(rows: Sequence[Row]) -> tuple[list[Row], int]:

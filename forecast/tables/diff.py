@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,7 @@ class ChangedResource:
 
 @dataclass(frozen=True, kw_only=True)
 class Version:
-    """One version of a table. `data` is what a trend can be fitted to: a Dataset, or the path of a CSV file.
+    """One version of a table. `data` is what a trend can be fitted to: a Dataset, or the columns of a file.
 
     `text` holds the cells of a CSV file as they stand: which of them are dates or numbers, the other version may know.
     """
@@ -104,7 +105,9 @@ class Difference:
         return len({tuple(change.key.items()) for change in self.changed})
 
 
-def read_version(source: str | os.PathLike[str], *, key: Sequence[str] = ()) -> Version:
+def read_version(
+    source: str | os.PathLike[str], *, key: Sequence[str] = (), reading: Mapping[str, Any] = MappingProxyType({})
+) -> Version:
     r"""Read one version of a table.
 
     Parameters
@@ -115,6 +118,8 @@ def read_version(source: str | os.PathLike[str], *, key: Sequence[str] = ()) -> 
         begins so.
     key : sequence of str
         For a file, which describes no key: the columns that tell its rows apart.
+    reading : mapping
+        How a file is read: keywords of `forecast.read`.
 
     Raises
     ------
@@ -132,14 +137,14 @@ def read_version(source: str | os.PathLike[str], *, key: Sequence[str] = ()) -> 
 
     text = os.fspath(source)
     if tables.is_plain_file(text):
-        data = tables.to_columns(text)
+        data = tables.read(text, **reading)
         cells = {name: data.texts(name) for name in data}
         plain = {name: _plain_values(data[name], "") for name in data}
         for column in key:
             data.column(column)  # an unknown one suggests the nearest
-        part = ChangedResource(key=tuple(key), columns=plain)
+        part = ChangedResource(key=tuple(key), columns=plain, units=data.units)
         digest = tables.file_hash(text)
-        return Version(name=Path(text).name, version="", hash=digest, parts=(part,), data=text, text=cells)
+        return Version(name=Path(text).name, version="", hash=digest, parts=(part,), data=data, text=cells)
     name, _, which = text.rpartition("@")
     pinned = name and (which == "earlier" or which.startswith("sha256:"))
     dataset = tables.snapshot(name, which) if pinned else tables.table(text)

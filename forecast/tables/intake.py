@@ -13,6 +13,7 @@ from typing import Any
 
 from forecast.base import access
 from forecast.errors import DataError, UsageError, printable
+from forecast.tables.cache import file_stamp
 from forecast.tables.column_meaning import ReadOptions
 from forecast.tables.columns import Columns, columns_of_arrays, columns_of_table
 
@@ -137,8 +138,7 @@ def _from_path(data: str | os.PathLike[str], at: str, options: ReadOptions, read
         return tables.as_columns(data, where=at.removesuffix(": "))
     stamp: tuple[int, ...] = ()
     with contextlib.suppress(OSError, ValueError):  # whoever reads it says what is wrong
-        state = Path(text).stat()
-        stamp = (state.st_dev, state.st_ino, state.st_mtime_ns, state.st_size)
+        stamp = file_stamp(Path(text))
     found = _read_once(text, options, reader, stamp, access.current())
     return found.with_notes(copy.deepcopy(found.notes))
 

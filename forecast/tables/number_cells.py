@@ -43,7 +43,7 @@ _CELL_PATTERN = re.compile(
     r"(?P<close>\))?\s*(?:[*†‡]+|\[\w{1,4}\])?"
 )  # fmt: skip
 #: A power of ten alone, which is once itself.
-_BARE_POWER_PATTERN = re.compile(r"(?<![\d.,])10(?=\^|\*\*|[⁻⁰¹²³⁴-⁹])")
+_BARE_POWER_PATTERN = re.compile(r"^(\W?)10(?=\^|\*\*|[⁻⁰¹²³⁴-⁹])")
 #: Groups of three digits, and those of the Indian system: 12,34,567.
 _THREES_PATTERN = re.compile(r"\d{1,3}(\D\d{3})+|\d{1,2}(,\d{2})+,\d{3}")
 _DECIMAL_COMMA_PATTERN = re.compile(r"[-+]?(\d+,\d{1,2}|\d+,\d{4,}|0,\d+|[\d.]+\.\d{3},\d+)")
@@ -87,10 +87,10 @@ def has_decimal_comma(text: str) -> bool:
 
 
 def _take_apart(text: str) -> _Parts | None:
-    if "\\" in text or len(text) > 1 and text[0] == text[-1] == "$":  # of LaTeX
+    if "\\" in text or (len(text) > 1 and text[0] == text[-1] == "$"):  # of LaTeX
         plain = re.sub(r"\\(?:times|cdot)", "×", text.strip("$")).replace("\\pm", "±")
         text = re.sub(r"\\[,;! ]?|[{}]", "", plain)
-    match = _CELL_PATTERN.fullmatch(text) or _CELL_PATTERN.fullmatch(_BARE_POWER_PATTERN.sub("1×10", text))
+    match = _CELL_PATTERN.fullmatch(_BARE_POWER_PATTERN.sub(r"\g<1>1×10", text))
     if not match or bool(match["open"]) != bool(match["close"]) or (match["sign"] and match["sign2"]):
         return None
     sign = match["sign"] or match["sign2"] or ""

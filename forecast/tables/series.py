@@ -233,7 +233,10 @@ def read_columns(
         _check_qualifiers(columns.take(known), dataset, column, {**own, **(where or {}), **(qualifiers or {})}, name)
     read = ""
     if columns.from_file:
-        rows = columns.take(known, f"without {printable(y, 40)} or {printable(x, 40)}")
+        whole = columns.complete_mask([x, *used])
+        rows = columns.complete([x, *used]).take(
+            known[whole], f"before {since}" if since else f"without {printable(y, 40)}"
+        )
         note_dates_to_come(rows, time[known])
         if not (records or yearly):
             place, reduced, note = reduce_places(

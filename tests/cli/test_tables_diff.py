@@ -135,7 +135,7 @@ def test_a_long_list_is_cut_in_text_and_whole_in_json(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("--key", "list"), "--key is for files; a described table has its own key"),
+        (("--key", "list"), "--key is for files; of a described table its description says it"),
         (("--x", "date"), "--x: about a trend: name its shape with --trend"),
         (("--trend", "trends/exponential"), "--trend needs --x (dates) and --y (values)"),
         ((*TREND, "--where", "rmax_top1 > 3"), "--where: expected 'COLUMN is VALUE', got 'rmax_top1 > 3'"),

@@ -11,6 +11,7 @@ import pytest
 import forecast
 from forecast.cli import main
 from forecast.errors import DataError, TableError
+from forecast.tables import diff
 
 YEARS = range(2010, 2021)
 #: The first day of each year, as spreadsheets count days.
@@ -167,3 +168,89 @@ def test_python_refuses_what_the_command_line_refuses(tmp_path):
             forecast.read(path)[name]
     assert forecast.read(path).where("size", "big", "where").rows == 1
     assert forecast.read(path).labels("day").tolist() == ["1/2/2020", "3/4/2020", "5/6/2020"]
+
+
+LEVELS = [round(4 * 1.45**i, 2) for i in range(12)]
+#: Of one series, in May of each year from 2012 on, and a row without a value: the file, and what is said of it.
+AWKWARD = {
+    "decimal commas": (
+        ["A list", "", "when;level", *(f"5/14/{2012 + i};{v}".replace(".", ",") for i, v in enumerate(LEVELS)),
+         "5/14/2024;n/a", "", "Mean;40"],
+        "columns separated by semicolons, 1 line above the header left out, 1 line below the table left out, dates "
+        "month/day/year, decimal commas.",
+    ),
+    "months and money": (
+        ["when\tlevel", *(f"14. Mai {2012 + i}\t${v}M" for i, v in enumerate(LEVELS)), "14. Mai 2024\tTBD"],
+        "columns separated by tabs, M = 1e6, USD.",
+    ),
+    "fill values": (
+        [" when | level", "------+------", *(f"{2012 + i}0514|{v}" for i, v in enumerate(LEVELS)),
+         "20240514|-9999", "(13 rows)"],
+        "columns separated by bars, 1 line below the table left out, 'when' as YYYYMMDD, -9999 as missing.",
+    ),
+}  # fmt: skip
+#: A question about the file, and one that reads its last value as a figure.
+SCENARIO = """until = 2040
+[quantities.now]
+table = "a.txt"
+column = "level"
+latest = "when"
+[quantities.users]
+data = "a.txt"
+x = "when"
+y = "level"
+unit = "{unit}"
+shape = "trends/exponential"
+[questions.q]
+when = "users >= {threshold}"
+dates = [2030]
+resolves = "the list"
+[questions.last]
+value = "now"
+dates = [2030]
+"""
+
+
+@pytest.mark.parametrize("kind", AWKWARD)
+def test_an_awkward_file_is_one_thing_at_every_door(tmp_path, monkeypatch, kind):
+    monkeypatch.chdir(tmp_path)
+    lines, says = AWKWARD[kind]
+    write(tmp_path / "a.txt", *lines)
+    scale = 1e6 if "USD" in says else 1
+    values, unit = scale * np.array(LEVELS), "USD" if scale > 1 else ""
+    threshold = f"{100 * scale:g} {unit}".strip()
+    (tmp_path / "a.toml").write_text(SCENARIO.format(threshold=threshold, unit=unit))
+    used = f"Read a.txt: 12 of 13 rows (1 without level), {says}"
+    whole = f"Read a.txt: 13 rows, {says}"
+    read = forecast.read("a.txt").complete(["when", "level"])
+    np.testing.assert_allclose(read["level"], values)
+    assert [str(day)[:10] for day in read["when"]] == [f"{2012 + i}-05-14" for i in range(12)]
+    assert read.notes.line() == used
+    doors = {
+        ("ask", "a.txt:level", "--at", "2030"): [used],
+        ("run", "a.toml"): [used, whole],
+        ("extrapolate", "a.txt", "--x", "when", "--y", "level", "--to", "2030"): [used],
+        ("backtest", "a.txt:level", "--shape", "exponential"): [used],
+        ("fit", "a + b*t", "--variables", "t", "--let", "t=when", "--y", "level", "--data", "a.txt"): [used],
+        ("tables", "show", "a.txt"): [whole],
+        ("tables", "diff", "a.txt", "a.txt"): [whole, whole],
+    }
+    found = {}
+    for words, expected in doors.items():
+        code, out, err = call(*words, *(["--draws", "128"] if words[0] in ("ask", "run") else []), "--json")
+        assert (code, json.loads(out or "{}").get("read")) == (0, expected), (words, err)
+        found[words[0]] = json.loads(out)["result"]
+    assert found["extrapolate"]["observations"] == 12
+    assert found["tables"]["parts"][0]["changed"] == []
+    (part,) = diff.read_version("a.txt").parts
+    assert part.columns["level"] == [*values, None]
+    model = forecast.trend("a.txt", shape="trends/exponential", x="when", y="level").fit()
+    np.testing.assert_allclose(model.observed().value, values)
+    np.testing.assert_array_equal(model.observed().time, read.years("when"))
+    last = forecast.project("a.toml", draws=128).answers["last"]
+    assert float(last.quantile(0.5)) == pytest.approx(values[-1])
+    assert (
+        call("record", "a.toml", "--ledger", "l.jsonl", "--as-of", "today", "--draws", "128", "--question", "q")[0] == 0
+    )
+    shown = json.loads(call("resolve", "l.jsonl", "--on", "today", "--tables", "--json")[1])["result"]["tables"]
+    assert [(row["met"], row["value"]) for row in shown] == [("2021-05-14", pytest.approx(values[9]))]

@@ -60,6 +60,18 @@ DATES = {
     "mail dates": (['"Tue, 30 Mar 2021 00:00:00 +0000"', "30 June 2021", "13th of September 2022"], DAYS),
     "footnoted dates": (["2021-03-30*", "2021-06-30", "2022-09-13†"], DAYS),
     "digits of a clock": (["20210330000000", "20210630000000", "20220913000000"], DAYS),
+    "German": (["30. März 2021", "30. Juni 2021", "13. September 2022"], DAYS),
+    "Spanish": (["30 de marzo de 2021", "30 de junio de 2021", "13 de septiembre de 2022"], DAYS),
+    "days of a year": (["2021-089", "2021-181", "2022-256"], DAYS),
+    "digits and a zone": (["20210330T000000Z", "20210630T000000Z", "20220913T000000Z"], DAYS),
+    "quarters in words": (["1st quarter 2021", "2nd quarter 2021", "3rd quarter of 2022"], QUARTERS),
+    "short halves": (["1H21", "2H21", "2H22"], HALVES),
+    "estimates": (["2021A", "2022A", "2023E"], YEARS),
+    "points and blanks": (["30. 3. 2021", "30. 6. 2021", "13. 9. 2022"], DAYS),
+    "a program's clock": (["Tue Mar 30 00:00:00 UTC 2021", "30/Jun/2021:00:00:00 +0000", "13SEP2022:00:00:00"], DAYS),
+    "no blanks": (["30MAR2021", "30JUN2021", "13SEP2022"], DAYS),
+    "remarks": (["c. March 2021", "June 2021", "September 2022 (est.)"], MONTHS),
+    "month and year in digits": (["03-2021", "06-2021", "09-2022"], MONTHS),
     "decimal years": (["2021.25", "2021.5", "2022.75"], None),
 }
 
@@ -113,6 +125,12 @@ NUMBERS = {
     "errors": (["45.3 ± 0.2", "46.1±0.3", "7"], [45.3, 46.1, 7], ""),
     "lakhs": (['"12,34,567"', '"1,00,000"', "5"], [1234567, 100000, 5], ""),
     "millions beside thousands": (["12k", "3.4m", "5k"], [12000, 3.4e6, 5000], ""),
+    "LaTeX": ([r"$1.2\times10^{5}$", r'"3\,400"', r"$5$"], [1.2e5, 3400, 5], ""),
+    "a minus behind": (["1.5-", "2", "3-"], [-1.5, 2, -3], ""),
+    "Fortran": (["1.5D+05", "2.5D-01", "7"], [1.5e5, 0.25, 7], ""),
+    "powers alone": (["10^20", "3*10**21", "10⁶"], [1e20, 3e21, 1e6], ""),
+    "errors in parentheses": (["45.3 (0.2)", "46.1(3)", "7 (1%)"], [45.3, 46.1, 7], ""),
+    "fill values": (["5", "-9999", "7"], [5, np.nan, 7], ""),
     "exponents": (["1e3", "2.5E-2", "7"], [1000, 0.025, 7], ""),
 }
 
@@ -121,7 +139,7 @@ NUMBERS = {
 def test_numbers(kind: str, tmp_path: Path) -> None:
     cells, wanted, unit = NUMBERS[kind]
     table = read(tmp_path, "k,y\n" + "".join(f"r,{cell}\n" for cell in cells))
-    assert table.numeric("y").tolist() == wanted
+    np.testing.assert_array_equal(table.numeric("y"), wanted)
     assert table.units.get("y", "") == unit
 
 
@@ -170,6 +188,7 @@ STRUCTURES: dict[str, str | bytes] = {
     "byte-order mark": "\ufeff" + PLAIN,
     "UTF-16": PLAIN.encode("utf-16"),
     "UTF-16 without a mark": PLAIN.encode("utf-16-le"),
+    "UTF-32": PLAIN.encode("utf-32"),
     "Latin-1": ("x,y,café\n" + "".join(f"{i},{i + 1.5},é\n" for i in range(1, 5))).encode("latin-1"),
     "CR": PLAIN.replace("\n", "\r"),
     "CRLF": PLAIN.replace("\n", "\r\n"),
@@ -186,6 +205,17 @@ STRUCTURES: dict[str, str | bytes] = {
     "a header again": PLAIN + "x,y\n",
     "a name given twice": "\n".join(f"{line},{'z' if not i else 7},{'z' if not i else 8}" for i, line in
                                       enumerate(PLAIN.splitlines())),
+    "LaTeX": "\\hline\n" + PLAIN.replace(",", " & ").replace("\n", " \\\\\n\\hline\n"),
+    "an underlined header": PLAIN.replace(",", "  ").replace("y\n", "y\n==  ===\n"),
+    "psql": PLAIN.replace(",", " | ").replace("y\n", "y\n--+----\n") + "(4 rows)\n",
+    "org": "|" + PLAIN.replace(",", " | ").replace("\n", "|\n|").replace("y|\n", "y|\n|---+---|\n").removesuffix("|"),
+    "whole lines in quotes": "".join(f'"{line}"\n' for line in PLAIN.splitlines()),
+    "quotes behind backslashes": "".join(f'{line},"the \\"big\\" one, so"\n' for line in PLAIN.splitlines()),
+    "a printed frame": "   x    y\n" + "".join(f"{i}  {row['x']}  {row['y']}\n" for i, row in enumerate(ROWS)),
+    "row names of R": '"x" "y"\n' + "".join(f'"{i}" {row["x"]} {row["y"]}\n' for i, row in enumerate(ROWS)),
+    "blanks without width": PLAIN.replace("x,y", "\xa0x,\u200by"),
+    "documents in a row": "\n".join(json.dumps(row, indent=1) for row in ROWS),
+    "a frame with labels": json.dumps({name: {f"r{row['x']}": row.get(name, "so") for row in ROWS} for name in "xyz"}),
     "records": json.dumps(ROWS),
     "a split frame": json.dumps({"columns": ["x", "y"], "data": [[i, i + 1.5] for i in range(1, 5)]}),
     "a frame by index": json.dumps({n: {str(i): r[n] for i, r in enumerate(ROWS)} for n in ("x", "y")}),

@@ -131,29 +131,6 @@ def test_23_units() -> None:
     assert [units.factor(a, b) for a, b in pairs] == pytest.approx([1e-6, 1e-6, 0.01])
 
 
-def test_a_file_is_one_thing_to_every_verb(tmp_path: Path) -> None:
-    """The same rows by `ask`, `extrapolate`, `trend`, a scenario and in Python."""
-    path = tmp_path / "list.txt"
-    values = [f"{value:.2f}".replace(".", ",") for value in GROWTH]
-    lines = [f"{3 + i % 9}/{14 + i % 10}/{2012 + i};{value}" for i, value in enumerate(values)]
-    path.write_text("A list\n\nwhen;level\n" + "\n".join([*lines, "1/31/2024;n/a"]) + "\n\nMean;40\n")
-    read = forecast.read(path).complete(["level"])
-    model = forecast.trend(path, shape="trends/exponential", x="when", y="level").fit()
-    np.testing.assert_array_equal(model.observed().value, read["level"])
-    np.testing.assert_array_equal(model.observed().time, read.years("when"))
-    (tmp_path / "a.toml").write_text(
-        'until = 2030\n[quantities.users]\ndata = "list.txt"\nx = "when"\ny = "level"\nunit = ""\n'
-        'shape = "trends/exponential"\n'
-        '[questions.q]\nvalue = "users"\ndates = [2030]\n'
-    )
-    run = forecast.project(tmp_path / "a.toml", draws=256)
-    assert run.read == (model.describe().read,)
-    asked = forecast.ask(f"{path}:level", dates=[2030], draws=256)
-    assert run.read == asked.run.read
-    found = forecast.extrapolate(read["when"], read["level"], to="2030-01-01")
-    np.testing.assert_allclose(found.y, read["level"], rtol=1e-14)
-
-
 def test_a_new_scenario_runs_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     text = answer("scenarios", "new", "mine")["result"]["text"]

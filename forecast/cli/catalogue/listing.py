@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import click
@@ -11,8 +12,9 @@ import click
 from forecast.api.catalogue_search import record_details, record_rows
 from forecast.cli import completion, render
 from forecast.cli.output_files import add_options
-from forecast.cli.reading_options import access_options
+from forecast.cli.reading_options import access_options, reading_options
 from forecast.contract.registry import Plugin, Record, Registry, get_registry
+from forecast.errors import UsageError
 
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 
@@ -62,7 +64,7 @@ def catalogue(
     columns: dict[str, Callable[[Record], Any]],
     describe: Callable[[Record], dict[str, Any]],
     reads: bool = False,
-    describe_file: Callable[[str], dict[str, Any] | None] | None = None,
+    describe_file: Callable[[str, Mapping[str, Any]], dict[str, Any] | None] | None = None,
     overview: Callable[[list[dict[str, Any]]], None] | None = None,
     narrowed: Callable[[str, str], Callable[[Record], bool]] | None = None,
     values: dict[str, Callable[[Record], Any]] | None = None,
@@ -80,7 +82,7 @@ def catalogue(
     reads : bool
         `show` reads tables.
     describe_file : callable, optional
-        Describes a file of the user's own, given to `show` by its path.
+        Describes a file of the user's own, given to `show` by its path, and by how it is to be read.
     overview : callable, optional
         Writes the list for people, given its rows. Default: a table.
     narrowed : callable, optional
@@ -128,12 +130,15 @@ def catalogue(
     @group.command("show", help=f"Show one {kind}; a bare name works while it is unique.")
     @click.argument("name", shell_complete=completion.complete_names(kind))
     @partial(add_options, (access_options,) if reads else ())
+    @partial(add_options, () if describe_file is None else (reading_options,))
     @json_option
-    def show(name: str, as_json: bool) -> None:
-        if describe_file is not None and (described := describe_file(name)) is not None:
+    def show(name: str, as_json: bool, reading: Mapping[str, Any] = MappingProxyType({})) -> None:
+        if describe_file is not None and (described := describe_file(name, reading)) is not None:
             render.emit(described, json=as_json, provenance=render.provenance([]),
                         read=[described.pop("read")])  # fmt: skip
             return
+        if reading:
+            raise UsageError(f"--{next(iter(reading))} is for files; of a described table its description says it")
         record = get_registry().find(kind, name)
         result = record_details(record, describe)
         render.emit(

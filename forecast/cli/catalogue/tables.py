@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,7 +13,7 @@ import click
 from forecast.base import access
 from forecast.cli import completion, render
 from forecast.cli.catalogue.listing import catalogue, json_option
-from forecast.cli.reading_options import access_options
+from forecast.cli.reading_options import access_options, reading_options
 from forecast.contract.registry import Record
 from forecast.errors import DataError, UnknownNameError, UsageError, printable
 
@@ -263,11 +264,13 @@ def _resource_lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 @click.option("--frontier", is_flag=True, help="The trend's column is a running maximum.")
 @click.option("--limit", type=click.IntRange(0), default=20, show_default=True, metavar="N", help="Rows shown of each.")
 @access_options
+@reading_options
 @json_option
 @click.pass_context
 def diff(
-    ctx: click.Context, /, before: str, after: str, key: str | None, limit: int, as_json: bool, **trend: Any
-) -> None:
+    ctx: click.Context, /, before: str, after: str, key: str | None, limit: int, as_json: bool,
+    reading: dict[str, Any], **trend: Any,
+) -> None:  # fmt: skip
     """Say which rows of a table were added, removed and changed, and how far a trend moves.
 
     BEFORE and AFTER are tables by name, descriptors (datapackage.json) or their folders, or files. NAME@earlier is
@@ -285,10 +288,12 @@ def diff(
 
     options = _trend_options(**trend)
     columns = [name.strip() for name in (key or "").split(",") if name.strip()]
-    if columns and not any(map(tables.is_plain_file, (before, after))):
-        raise UsageError("--key is for files; a described table has its own key")
+    for name in [*(["key"] if columns else []), *reading]:
+        if not any(map(tables.is_plain_file, (before, after))):
+            raise UsageError(f"--{name} is for files; of a described table its description says it")
     sides = {
-        side: table_diff.read_version(source, key=columns) for side, source in (("before", before), ("after", after))
+        side: table_diff.read_version(source, key=columns, reading=reading)
+        for side, source in (("before", before), ("after", after))
     }
     parts = table_diff.compare_versions(**sides)
     change = compare_trends(**sides, options=options) if options else None
@@ -305,6 +310,7 @@ def diff(
         json=as_json,
         text=lambda: change_output.write_difference(headline, parts, change, limit),
         warnings=errors,
+        read=[version.data.read_line for version in sides.values() if version.text],
         provenance=render.provenance(
             [get_registry().find("shape", options.shape).plugin] if options else [],
             data={side: version.hash for side, version in sides.items()},
@@ -425,15 +431,17 @@ def _data(record: Record) -> str:
         return "cannot be read"
 
 
-def _file_details(name: str) -> dict[str, Any] | None:
+def _file_details(name: str, reading: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return what each column of a file is; None for the name of a table."""
-    from forecast import tables as reading
+    from forecast import tables as tables_room
 
-    if not reading.is_plain_file(name):
+    if not tables_room.is_plain_file(name):
         return None
-    columns = reading.read(name)
+    columns = tables_room.read(name, **reading)
     fields = []
     for column in columns:
+        with contextlib.suppress(DataError):  # what cannot be read is shown in its row
+            columns.column(column)
         found = columns.meaning(column)
         cells = columns.texts(column)
         missing = int(found.missing_mask().sum())

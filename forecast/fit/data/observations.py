@@ -298,7 +298,6 @@ def read_observations(
     if not wide:
         data, request, options = _complete_rows(law, tables.to_columns(data, where=name), request, options, name)
     source = _Grid(data, str(by), name) if wide else _Rows(data, by, name)
-    read = "" if wide else data.read_line
     if 0 in source.shape:
         raise EmptyDataError(f"{name}: no rows to fit")
     let = dict(request.let or {})
@@ -334,7 +333,7 @@ def read_observations(
                 raise DataError(f"{name}: {fault.text((0, int(np.argmax(fault.bad))), _format_rows(fault.bad))}")
     fills = {n: 1.0 if (usual := objective.options[n].default) is None else usual for n in columns}
     curves = _pad_curves(source, variables, y, weights, columns, absent, faults, fills)
-    curves = replace(curves, absolute_sigma=known, called=called, read=read)
+    curves = replace(curves, absolute_sigma=known, called=called, read="" if wide else data.read_line)
     if by is not None:
         return curves
     groups, labels, group_name = _read_groups(request, source.columns, y.size, name)
