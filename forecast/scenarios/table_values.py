@@ -85,7 +85,7 @@ class Tables:
 
         def rows() -> BoolArray:
             values = table.columns.column(column)
-            return np.asarray(values == tables.wanted_value(values, "", text, f"{key}.where.{printable(column, 60)}"))
+            return np.asarray(values == tables.wanted_value(values, text, f"{key}.where.{printable(column, 60)}"))
 
         found: BoolArray = table.once(("rows", column, text), rows)
         return found

@@ -27,7 +27,7 @@ from forecast.base.files import file_hash
 from forecast.base.json_text import to_json
 from forecast.base.lazy import xr
 from forecast.base.number_checks import is_real
-from forecast.errors import DataError, EmptyDataError, TableError, UnknownNameError, UsageError, first_names, printable
+from forecast.errors import DataError, EmptyDataError, TableError, UnknownNameError, UsageError, printable
 from forecast.tables import cache, editions
 from forecast.tables.editions import Edition
 from forecast.tables.raw_table import RawTable, join_rows
@@ -55,7 +55,6 @@ __all__ = [
     "is_plain_file",
     "read",
     "resolve_data_name",
-    "select",
     "snapshot",
     "table",
     "to_columns",
@@ -318,7 +317,9 @@ def _load(edition: Edition) -> xr.Dataset:
     for resource, values, csv in read:
         dims = resource.key or ("row",)
         shape = tuple(len(coordinates[k]) for k in resource.key) or (len(next(iter(values.values()))),)
-        _check_grid(resource, shape, csv.label)
+        if len(shape) > 1 and math.prod(shape) > MAX_GRID_CELLS:
+            extent = " x ".join(f"{n:,}" for n in shape)
+            raise TableError(f"{csv.label}: the primary key spans a grid of {extent} cells; at most {MAX_GRID_CELLS:,}")
         index = tuple([coordinates[k][v] for v in values[k]] for k in resource.key) or (slice(None),)
         _check_unique(resource, index, csv)
         for field in resource.fields:
@@ -380,12 +381,6 @@ def _check_shared(package: Package) -> None:
                 )
 
 
-def _check_grid(resource: Resource, shape: tuple[int, ...], label: str) -> None:
-    if len(shape) > 1 and math.prod(shape) > MAX_GRID_CELLS:
-        extent = " x ".join(f"{n:,}" for n in shape)
-        raise TableError(f"{label}: the primary key spans a grid of {extent} cells; at most {MAX_GRID_CELLS:,}")
-
-
 def _check_unique(resource: Resource, index: tuple[Any, ...], csv: RawTable) -> None:
     if not resource.key:
         return
@@ -433,6 +428,7 @@ def flatten_rows(ds: xr.Dataset, *, where: str = "") -> xr.Dataset:
     array([1., 3., 4.])
     """
     import numpy as np
+    import pandas as pd
 
     at = f"{where}: " if where else ""
     sizes = dict(ds.sizes)
@@ -445,7 +441,7 @@ def flatten_rows(ds: xr.Dataset, *, where: str = "") -> xr.Dataset:
     keep = np.ones(total, dtype=bool)
     whole = [str(n) for n in ds.data_vars if set(ds.variables[n].dims) == set(sizes)]
     if len(sizes) > 1 and whole:
-        keep = np.any([_is_present(flat[n]) for n in whole], axis=0)
+        keep = np.any([flat[n] != "" if flat[n].dtype.kind == "U" else ~pd.isnull(flat[n]) for n in whole], axis=0)
     if not keep.any():
         raise EmptyDataError(f"{at}the Dataset holds no value")
     return xr.Dataset({n: ("row", v[keep], ds.variables[n].attrs) for n, v in flat.items()}, attrs=ds.attrs)
@@ -453,52 +449,5 @@ def flatten_rows(ds: xr.Dataset, *, where: str = "") -> xr.Dataset:
 
 def flatten_variable(variable: xr.Variable, sizes: Mapping[Any, int]) -> AnyArray:
     """Return the values on all dimensions, in their order, as one row."""
-    import numpy as np
-
-    present = [d for d in sizes if d in variable.dims]
-    values = variable.transpose(*present).values
-    shape = tuple(sizes[d] if d in present else 1 for d in sizes)
-    return np.broadcast_to(values.reshape(shape), tuple(sizes.values())).ravel()
-
-
-def _is_present(values: AnyArray) -> AnyArray:
-    import pandas as pd
-
-    return (values != "") if values.dtype.kind == "U" else ~pd.isnull(values)
-
-
-def select(ds: xr.Dataset, where: Mapping[str, str | bool]) -> xr.Dataset:
-    """Keep the rows whose columns have these values, as a Dataset along ``row``.
-
-    A value is text in the column's own grammar: ``{"precision": "fp16", "cores": "64", "verified": "true"}``; True and
-    False will do for truth values.
-
-    Raises
-    ------
-    UnknownNameError
-        For a column that is not there.
-    EmptyDataError
-        If no row is left; the message says which values there are.
-
-    Examples
-    --------
-    >>> import xarray as xr
-    >>> ds = xr.Dataset({"kind": ("row", ["a", "b", "a"]), "x": ("row", [1.0, 2.0, 3.0])})
-    >>> select(ds, {"kind": "a"})["x"].values
-    array([1., 3.])
-    """
-    import numpy as np
-
-    flat = flatten_rows(ds)
-    label = printable(ds.attrs.get("name", "table"), 80)
-    for column, text in where.items():
-        if column not in flat.variables:
-            raise UnknownNameError("column", column, map(str, flat.variables), where=label)
-        values = flat[column].values
-        keep = values == wanted_value(values, flat[column].attrs.get("type", ""), text, f"{label}: {column}")
-        if not keep.any():
-            present = first_names(sorted({printable(v, 40) for v in values[:10_000]}))
-            criterion = f"{printable(column, 60)} = '{printable(text, 60)}'"
-            raise EmptyDataError(f"{label}: no row has {criterion}; there are: {present}")
-        flat = flat.isel(row=np.flatnonzero(keep))
+    flat: AnyArray = variable.set_dims(dict(sizes)).transpose(*sizes).values.ravel()
     return flat

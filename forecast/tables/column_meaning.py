@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
@@ -129,7 +129,11 @@ def understand(
             dates, notes = parse_dates(known, options.dates, where, lambda i: at(rows[i]))
             return ColumnMeaning(kind=kind, values=_placed(dates, rows, len(cells), kind), notes=notes, labels=text)
         if kind == "number":
-            _check_numbers(known, [at(rows[i]) for i, cell in enumerate(known) if not could_be_number(cell)])
+            wrong = [(at(rows[i]), cell) for i, cell in enumerate(known) if not could_be_number(cell)]
+            if wrong:
+                expected = "expected a number or a missing cell"
+                raise TableError([f"{place}: '{printable(cell, 60)}': {expected} (--missing '{printable(cell, 30)}')"
+                                  for place, cell in wrong])  # fmt: skip
             suggested = "" if options.decimal else hint()
             numbers = parse_number_cells(known, options.decimal, suggested, where, lambda i: at(rows[i]))
             values = _placed(numbers.values, rows, len(cells), kind)
@@ -170,14 +174,6 @@ def _kind(known: Sequence[str]) -> str:
     if dates and 2 * (dates + years) > total and dates + years >= numbers:
         return "date"
     return "number" if 2 * numbers > total else "text"
-
-
-def _check_numbers(known: Sequence[str], places: Collection[str]) -> None:
-    wrong = [cell for cell in known if not could_be_number(cell)]
-    if wrong:
-        expected = "expected a number or a missing cell"
-        raise TableError([f"{place}: '{printable(cell, 60)}': {expected} (--missing '{printable(cell, 30)}')"
-                          for place, cell in zip(places, wrong, strict=True)])  # fmt: skip
 
 
 def text_array(values: list[str], where: str) -> AnyArray:

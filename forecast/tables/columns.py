@@ -203,20 +203,12 @@ class Columns(Mapping[str, "AnyArray"]):
         return "time" if self._is_time(name, found) else "percent" if found.unit == "%" else "number"
 
     def _is_time(self, name: str, found: ColumnMeaning) -> bool:
-        if found.unit or found.problem:
-            return False
         known = found.values[~np.isnan(found.values)]
-        if not known.size:
+        if not known.size or found.unit or found.problem:
             return False
-        if are_plain_dates(known):
-            return True
-        if not TIME_NAME_PATTERN.search(name):
-            return False
-        try:
-            years_of_numbers(known, name)
-        except DataError:
-            return False
-        return True
+        with contextlib.suppress(DataError):
+            return are_plain_dates(known) or bool(TIME_NAME_PATTERN.search(name) and years_of_numbers(known, name))
+        return False
 
     def texts(self, name: str) -> list[str]:
         """Return the cells of a column as they are written; those of data in memory as a file would have them."""
@@ -263,7 +255,7 @@ class Columns(Mapping[str, "AnyArray"]):
         reason : str
             Why the others are left out, to be said: ``"without a price"``.
         """
-        sources = {name: functools.partial(self._taken, name, keep) for name in self._sources}
+        sources = {name: functools.partial(lambda name: self.meaning(name).take(keep), name) for name in self._sources}
         notes = copy.deepcopy(self.notes) if reason else self.notes
         if reason and (count := int((~keep).sum())):
             notes.left_out[reason] = notes.left_out.get(reason, 0) + count
@@ -292,7 +284,7 @@ class Columns(Mapping[str, "AnyArray"]):
             return self.take(mask, f"not {printable(name, 40)} {printable(text, 40)}")
         if not keep.any():
             without = isinstance(text, str) and is_missing(text) and values.dtype.kind != "U"
-            keep = self.meaning(name).missing_mask() if without else values == wanted_value(values, "", text, at)
+            keep = self.meaning(name).missing_mask() if without else values == wanted_value(values, text, at)
         rows = self.take(keep, f"of other {printable(name, 40)}")
         rows.notes.series.append(f"one of {len(set(labels.tolist()))} series ({shown})")
         return rows
@@ -369,9 +361,6 @@ class Columns(Mapping[str, "AnyArray"]):
             sources, rows, self.label, self.units if units is None else units, self.separate, notes=notes,
             path=self._path, strict=self.strict, from_file=self.from_file,
         )  # fmt: skip
-
-    def _taken(self, name: str, keep: BoolArray) -> ColumnMeaning:
-        return self.meaning(name).take(keep)
 
     def column(self, name: str) -> AnyArray:
         """Return a column; an unknown name suggests the nearest.

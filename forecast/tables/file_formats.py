@@ -66,7 +66,7 @@ _NOT_BLANK_PATTERN = re.compile(r"[^\s,]|$")
 _YAML_LINE_PATTERN = re.compile(r"\s*(- .*|-|[\w.\"'/ ()+-]+:( .*)?|#.*|---)", re.DOTALL)
 
 
-def read_file(path: str | os.PathLike[str], *, reader: str = "", limit_bytes: int = MAX_FILE_BYTES) -> RawTable:
+def read_file(path: str | os.PathLike[str], *, reader: str = "") -> RawTable:
     r"""Read a file of any format as a table of text.
 
     Parameters
@@ -74,8 +74,6 @@ def read_file(path: str | os.PathLike[str], *, reader: str = "", limit_bytes: in
     path : path-like
     reader : str
         The name of a plugin's reader, or ``"none"``. Default: the one whose patterns fit the file.
-    limit_bytes : int
-        A larger file is refused before it is read.
 
     Raises
     ------
@@ -92,7 +90,7 @@ def read_file(path: str | os.PathLike[str], *, reader: str = "", limit_bytes: in
     {'step': ['1', '2'], 'loss': ['2.5', '2.25']}
     """
     source = Path(path)
-    check_regular(source, limit=limit_bytes)
+    check_regular(source, limit=MAX_FILE_BYTES)
     size = source.stat().st_size
     shown, label = printable(source), printable(source.name)
     if not size:

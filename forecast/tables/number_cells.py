@@ -13,15 +13,7 @@ from typing import NamedTuple
 
 from forecast.errors import DataError, printable
 
-_MARKS = {
-    "'": "apostrophes",
-    "’": "apostrophes",
-    "_": "underscores",
-    " ": "blanks",
-    "\xa0": "blanks",
-    "\u202f": "blanks",
-    "\u2009": "blanks",
-}
+_MARKS = {**dict.fromkeys("'’", "apostrophes"), "_": "underscores", **dict.fromkeys(" \xa0\u202f\u2009", "blanks")}
 _CURRENCY_SIGNS = {"$": "USD", "US$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY"}
 #: Codes of ISO 4217 that may stand before an amount: other capitals before a number are a name ("RTX 4090").
 _CODES = "USD|EUR|GBP|JPY|CNY|RMB|CHF|CAD|AUD|NZD|INR|KRW|TWD|HKD|SGD|SEK|NOK|DKK|PLN|CZK|ILS|BRL|MXN|ZAR|TRY|RUB"
@@ -48,7 +40,6 @@ _BARE_POWER_PATTERN = re.compile(r"^(\W?)10(?=\^|\*\*|[⁻⁰¹²³⁴-⁹])")
 _THREES_PATTERN = re.compile(r"\d{1,3}(\D\d{3})+|\d{1,2}(,\d{2})+,\d{3}")
 _DECIMAL_COMMA_PATTERN = re.compile(r"[-+]?(\d+,\d{1,2}|\d+,\d{4,}|0,\d+|[\d.]+\.\d{3},\d+)")
 _PLAIN_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻−", "0123456789--")
-_PLAIN_PATTERN = re.compile(r"\d+")
 
 
 class NumberCells(NamedTuple):
@@ -146,9 +137,7 @@ def parse_number_cells(
     >>> parse_number_cells(["2,5", "3"], "", "", "loss", str).notes
     ('decimal commas',)
     """
-    parts = [_take_apart(text) for text in texts]
-    assert all(part is not None for part in parts)
-    cells = [part for part in parts if part is not None]
+    cells = [part for text in texts if (part := _take_apart(text)) is not None]
     if any(part.power for part in cells):  # beside 12k, 3.4m is in millions and no length
         cells = [part._replace(unit="", power=_MULTIPLIERS[part.unit.upper()]) if part.unit in ("m", "b") else part
                  for part in cells]  # fmt: skip
@@ -220,7 +209,7 @@ def _decimal_comma(
             raise DataError(f"{where}: '{body}' is {float(body):g} or {float(body.replace('.', '')):g}: say --decimal "
                             "point or --decimal comma")  # fmt: skip
         return False, ()
-    plain = [int(b) for b in bodies if _PLAIN_PATTERN.fullmatch(b)]
+    plain = [int(b) for b in bodies if b.isdigit()]
     # whole numbers beside them that are all below 1,000 are those that need no separator
     if hint == "point" or (plain and max(plain) < 1000 and len(set(plain)) > 1 and hint != "comma"):
         return False, ("separators of thousands",)

@@ -40,12 +40,12 @@ def comparison_mask(values: AnyArray, text: str, where: str) -> AnyArray | None:
     keep = np.ones(values.shape, dtype=bool)
     for operator, limit in (match.groups() for match in matches if match):
         with np.errstate(invalid="ignore"):
-            keep &= COMPARISON_FUNCTIONS[operator](values, wanted_value(values, "", limit, where))
+            keep &= COMPARISON_FUNCTIONS[operator](values, wanted_value(values, limit, where))
     # a missing cell meets no comparison
     return keep & ~(np.isnat(values) if values.dtype.kind == "M" else np.isnan(values))
 
 
-def wanted_value(values: AnyArray, kind: str, text: str | bool, where: str) -> Any:
+def wanted_value(values: AnyArray, text: str | bool, where: str) -> Any:
     """Return what a cell of a column must equal to match `text`, read in the column's own grammar.
 
     A column of truth values, kept as 0 and 1, is matched by ``true`` and ``false``, and by the numbers.
@@ -58,14 +58,11 @@ def wanted_value(values: AnyArray, kind: str, text: str | bool, where: str) -> A
     import numpy as np
 
     text = {True: "true", False: "false"}[text] if isinstance(text, bool) else text
-    truths = kind == "boolean" or values.dtype.kind == "b"
-    truths = truths or (values.dtype.kind in "iuf" and bool(np.isin(values[~np.isnan(values)], (0, 1)).all()))
+    truths = values.dtype.kind == "f" and bool(np.isin(values[~np.isnan(values)], (0, 1)).all())
     try:
         if truths and text in ("true", "false", "1", "0"):
             return float(text in ("true", "1"))
-        if kind == "boolean" or values.dtype.kind == "b":
-            raise ValueError("expected true or false (or 1 or 0)")
-        if values.dtype.kind in "iuf":
+        if values.dtype.kind == "f":
             if "-" in text and cells.is_date(text):  # beside a column of years
                 return parse_year(text, where)
             try:

@@ -11,7 +11,7 @@ import xarray as xr
 from hypothesis import given, strategies as st
 
 from forecast.errors import DataError, TableError
-from forecast.tables import decimal_year, from_decimal_year, select, table, to_columns
+from forecast.tables import decimal_year, from_decimal_year, table, to_columns
 from forecast.tables.schema import cells
 from toolkit import package, resource
 
@@ -133,7 +133,7 @@ def test_integers_and_truth(tmp_path: Path) -> None:
         number_table(tmp_path, "9007199254740993", kind="integer")
     ds = number_table(tmp_path, "true", kind="boolean")
     assert float(ds["x"][0]) == 1.0
-    assert select(ds, {"x": "true"}).sizes == {"row": 1}
+    assert to_columns(ds).where("x", "true", "here").rows == 1
     with pytest.raises(TableError, match="expected true or false"):
         number_table(tmp_path, "TRUE", kind="boolean")
 
@@ -214,37 +214,3 @@ def test_missing_and_impossible_dates() -> None:
         from_decimal_year([1e12])
     with pytest.raises(DataError, match="expected dates"):
         decimal_year([2020.5])
-
-
-@pytest.mark.parametrize(
-    ("kind", "column"),
-    [
-        ("number", ["1", "-2.5e3", ".5", "1"]),
-        ("number", ["1", "", "NA", "2"]),
-        ("number", ["0", "0.0e5", "7"]),
-        ("number", ["1", "1e-400"]),
-        ("number", ["1", "1e400"]),
-        ("number", ["1\n2", "3"]),
-        ("number", ["1", "2,5"]),
-        ("number", ["1", "9" * 401]),
-        ("number", ["-3001", "3"]),
-        ("number", []),
-        ("integer", ["1", "2", "", "1"]),
-        ("integer", ["1", "2.0"]),
-        ("date", ["2024", "2024-02-29", ""]),
-        ("date", ["2024", "2023-02-29"]),
-        ("boolean", ["true", "false", "NA"]),
-        ("boolean", ["True"]),
-        ("string", ["a", "e\u0301", "", "a"]),
-    ],
-)
-@pytest.mark.parametrize("required", [True, False])
-def test_a_whole_column_is_read_as_its_cells_are(kind, column, required):
-    from forecast.tables.schema import validate
-    from forecast.tables.schema.descriptor import Field
-
-    missing, limits = frozenset(("", "NA")), {"minimum": -3000.0} if kind == "number" else {}
-    field = Field(name="x", type=kind, **limits)
-    each = [validate._parse_cell(field, cell, missing, required) for cell in column]
-    whole = validate._parse_column(field, column, missing, required)
-    assert whole == (None if any(reason for _, reason in each) else [value for value, _ in each])

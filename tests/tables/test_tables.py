@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from forecast.base.json_text import strict_json
-from forecast.errors import DataError, EmptyDataError, TableError, UnitError, UnknownNameError, UsageError
-from forecast.tables import file_hash, flatten_rows, select, table, to_columns
+from forecast.errors import DataError, TableError, UnitError, UnknownNameError, UsageError
+from forecast.tables import file_hash, table, to_columns
 from toolkit import package, resource, starts_in_the_c_locale
 
 CHIPS = "chip,precision,speed,launched\nA,fp32,19.5,2020-05\nA,fp16,312,2020-05\nB,fp16,989.5,2022-09-20\n"
@@ -105,7 +105,7 @@ def test_bad_input_062_keys_are_one_in_nfc(tmp_path: Path) -> None:
     with pytest.raises(TableError, match="is that of line 2 too"):
         table(write(tmp_path, "k,x\ne\u0301,1\n\u00e9,2\n", fields, key="k"))
     ds = table(write(tmp_path, "k,x\ne\u0301,1\n\u200b,2\n\u202e,3\n😀,4\n", fields, key="k"))
-    assert float(select(ds, {"k": "e\u0301"})["x"][0]) == float(select(ds, {"k": "\u00e9"})["x"][0]) == 1
+    assert [to_columns(ds).where("k", k, "here")["x"].tolist() for k in ("e\u0301", "\u00e9")] == [[1], [1]]
 
 
 def test_bad_input_062_messages_print_under_the_c_locale(tmp_path: Path) -> None:
@@ -316,20 +316,15 @@ def test_bad_input_061_a_number_written_as_text(tmp_path: Path) -> None:
         table(write(tmp_path, fields=[field], key=[]))
 
 
-def test_rows_and_select_keep_units(tmp_path: Path) -> None:
-    ds = table(write(tmp_path))
-    flat = flatten_rows(ds)
-    assert flat.sizes == {"row": 3}
-    chosen = select(ds, {"precision": "fp16", "launched": "2020-05"})
-    assert chosen["speed"].values.tolist() == [312]
-    assert chosen["speed"].attrs["unit"] == "TFLOP/s"
-    assert select(ds, {"speed": "312.0"})["chip"].values.tolist() == ["A"]
+def test_rows_of_a_table_keep_units(tmp_path: Path) -> None:
+    rows = to_columns(write(tmp_path))
+    chosen = rows.where("precision", "fp16", "here").where("launched", "2020-05", "here")
+    assert (rows.rows, chosen["speed"].tolist(), chosen.units["speed"]) == (3, [312], "TFLOP/s")
+    assert rows.where("speed", "312.0", "here")["chip"].tolist() == ["A"]
     with pytest.raises(UnknownNameError, match="did you mean 'precision'"):
-        select(ds, {"precison": "fp16"})
-    with pytest.raises(EmptyDataError, match="no row has precision = 'fp8'; there are: fp16, fp32"):
-        select(ds, {"precision": "fp8"})
+        rows.where("precison", "fp16", "here")
     with pytest.raises(UsageError, match="expected a number"):
-        select(ds, {"speed": "fast"})
+        rows.where("speed", "fast", "here")
 
 
 def test_a_column_asked_for_by_a_wrong_name() -> None:

@@ -21,7 +21,7 @@ from typing import IO
 from urllib.parse import urlsplit
 
 from forecast.base import access, budgets
-from forecast.base.files import file_hash, replace_atomically
+from forecast.base.files import check_regular, file_hash, replace_atomically
 from forecast.errors import BudgetError, DataError, DownloadError, ResultError, printable
 
 MAX_DOWNLOAD_BYTES = 2 * 2**30
@@ -118,8 +118,9 @@ def check_url(url: str, where: str) -> None:
 
 
 def fetch(
-    url: str, digest: str, name: str, *, where: str, limit: int = MAX_DOWNLOAD_BYTES, command: str = FETCH_COMMAND
-) -> Path:
+    url: str, digest: str, name: str, *, where: str, limit: int = MAX_DOWNLOAD_BYTES, command: str = FETCH_COMMAND,
+    file: str | None = None,
+) -> Path:  # fmt: skip
     """Return the path of a described file, downloading it if the cache has no copy with that hash.
 
     Parameters
@@ -136,7 +137,8 @@ def fetch(
         More bytes than this are not taken.
     command : str
         What fetches this table from the command line, for messages.
-
+    file : str, optional
+        Take this file instead of a download.
 
     Raises
     ------
@@ -147,16 +149,15 @@ def fetch(
     if not digest.startswith("sha256:"):
         raise DownloadError(f"{where}: expected a hash 'sha256:...'")
     target = cache_folder() / f"{digest[7:19]}-{name}"
-    try:
-        if file_hash(target, limit=limit) == digest:
+    with contextlib.suppress(DataError):  # it is not there, or cannot be read
+        if file is None and file_hash(target, limit=limit) == digest:
             return target
-    except DataError:  # it is not there, or cannot be read
-        pass
     wrong = " (the file there now is another one)" if os.path.lexists(target) else ""
-    if not access.current().downloads:
+    if file is None and not access.current().downloads:
         raise DownloadError(absent(url, where, command, f"put the file by hand at {printable(target, 300)}{wrong}"))
-    reason = _download(url, target, digest, limit)
-    if reason:
+    if reason := _place(url, target, digest, limit, file):
+        if file is not None:
+            raise DownloadError(f"{where}: {printable(Path(file).name, 300)}: {reason}")
         by_hand = f"run '{command}' online, or put the file by hand at {printable(target, 300)}{wrong}"
         raise DownloadError(f"{where}: cannot fetch {printable(url, 300)}: {reason}; {by_hand}")
     return target
@@ -170,34 +171,12 @@ def absent(url: str, where: str, command: str, by_hand: str) -> str:
     )
 
 
-def adopt(file: str | os.PathLike[str], digest: str, name: str, *, where: str, limit: int = MAX_DOWNLOAD_BYTES) -> Path:
-    """Put a file that somebody has where its download would be, and return its path there.
-
-    Raises
-    ------
-    DownloadError
-        If it is not the described file.
-    """
-    source, target = Path(file), cache_folder() / f"{digest[7:19]}-{name}"
-    actual = file_hash(source, limit=limit)
-    if actual != digest:
-        raise DownloadError(f"{where}: {printable(source.name, 300)} has {actual}, described is {digest}")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if not (target.exists() and target.samefile(source)):
-            with replace_atomically(target) as temporary:
-                shutil.copyfile(source, temporary)
-    except OSError as error:
-        raise DownloadError(f"{where}: {printable(target, 300)}: {_short_reason(error)}") from error
-    return target
-
-
-def _download(url: str, target: Path, digest: str, limit: int) -> str:
-    """Download to a temporary name, verify, rename. Return why it could not be done, or nothing."""
+def _place(url: str, target: Path, digest: str, limit: int, file: str | None) -> str:
+    """Download or copy to a temporary name, verify, rename. Return why it could not be done, or nothing."""
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with replace_atomically(target) as temporary:
-            if reason := transfer(url, temporary, limit):
+            if reason := transfer(url, temporary, limit) if file is None else copy_file(Path(file), temporary, limit):
                 raise _TransferError(reason)
             actual = file_hash(temporary, limit=limit)
             if actual != digest:  # leaving with an error keeps the name free
@@ -236,6 +215,18 @@ def transfer(url: str, target: Path, limit: int = MAX_DOWNLOAD_BYTES) -> str:
         return _short_reason(error)
     except Exception as error:  # urllib3 lets some of its own through (LocationParseError)
         return printable(f"{type(error).__name__}: {error}", 120)
+    return ""
+
+
+def copy_file(file: Path, target: Path, limit: int) -> str:
+    """Copy a file that somebody has. Return why it could not be done, or nothing."""
+    try:
+        check_regular(file, limit=limit)
+        shutil.copyfile(file, target)
+    except (DataError, shutil.SameFileError) as error:
+        return str(error)
+    except OSError as error:
+        return f"{printable(file, 300)}: {(error.strerror or type(error).__name__).lower()}"
     return ""
 
 

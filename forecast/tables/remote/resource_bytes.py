@@ -107,10 +107,7 @@ def local_copy(
         )
     if expected and expected != resource.hash:
         raise DownloadError(f"{where}: the published hash is {resource.hash}, expected is {expected}")
-    if file is not None:
-        path = download.adopt(file, resource.hash, name, where=where)
-    else:
-        path = download.fetch(resource.path, resource.hash, name, where=where, command=command(package))
+    path = download.fetch(resource.path, resource.hash, name, where=where, command=command(package), file=file)
     published = Snapshot(hash=resource.hash, bytes=path.stat().st_size, fetched="", file=path.name)
     return trust_on_first_use.Copy(path=path, snapshot=published, how="verified")
 

@@ -9,17 +9,24 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from forecast.base import access
-from forecast.base.files import check_regular, file_hash, temporary_file
+from forecast.base.files import file_hash, temporary_file
 from forecast.errors import DataError, DownloadError, printable
 from forecast.tables.remote import snapshots
-from forecast.tables.remote.download import FETCH_COMMAND, MAX_DOWNLOAD_BYTES, absent, cache_folder, check_url, transfer
+from forecast.tables.remote.download import (
+    FETCH_COMMAND,
+    MAX_DOWNLOAD_BYTES,
+    absent,
+    cache_folder,
+    check_url,
+    copy_file,
+    transfer,
+)
 from forecast.tables.remote.snapshots import Snapshot, UrlSnapshots
 
 _STATES = {
@@ -107,7 +114,7 @@ def take(
         raise DownloadError(f"{printable(folder, 300)}: {(error.strerror or type(error).__name__).lower()}") from error
     source = printable(url if file is None else Path(file).name, 300)
     with _arrival(folder, name) as temporary:
-        reason = transfer(url, temporary, limit) if file is None else _copy_file(Path(file), temporary, limit)
+        reason = transfer(url, temporary, limit) if file is None else copy_file(Path(file), temporary, limit)
         if reason:
             unreachable = _unreachable(url, reason, where, command, known, recorded)
             raise DownloadError(f"{where}: {reason}" if file is not None else unreachable)
@@ -197,18 +204,6 @@ def _another(
         f"{where}: {source} is another file than the recorded one: it has {digest}, recorded on {was.fetched} was "
         f"{was.hash}; to take the new one: '{command} --update{' --file PATH' if given else ''}'"
     )
-
-
-def _copy_file(file: Path, target: Path, limit: int) -> str:
-    """Copy a file that somebody has. Return why it could not be done, or nothing."""
-    try:
-        check_regular(file, limit=limit)
-        shutil.copyfile(file, target)
-    except (DataError, shutil.SameFileError) as error:
-        return str(error)
-    except OSError as error:
-        return f"{printable(file, 300)}: {(error.strerror or type(error).__name__).lower()}"
-    return ""
 
 
 @contextlib.contextmanager

@@ -7,7 +7,6 @@ from typing import Any
 
 from forecast.errors import did_you_mean, printable
 from forecast.tables.raw_table import RawTable
-from forecast.tables.schema import cells
 from forecast.tables.schema.descriptor import Field, Resource
 
 
@@ -45,40 +44,15 @@ def parse_resource(resource: Resource, csv: RawTable, failures: list[str]) -> di
             failures.append(f"{csv.label}:1:{printable(field.name, 80)}: the column is missing")
             continue
         required = field.required or field.name in resource.key
-        column = _parse_column(field, csv[field.name], resource.missing, required)
-        if column is None:  # some cell fails
-            column = []
-            for row, cell in enumerate(csv[field.name]):
-                value, reason = _parse_cell(field, cell, resource.missing, required)
-                column.append(value)
-                if reason:
-                    failures.append(f"{csv.at(row, field.name)}: {reason}")
-        values[field.name] = column
+        column = csv[field.name]
+        parsed = {cell: _parse_cell(field, cell, resource.missing, required) for cell in set(column)}
+        if any(reason for _, reason in parsed.values()):
+            reasons = ((row, parsed[cell][1]) for row, cell in enumerate(column))
+            failures += [f"{csv.at(row, field.name)}: {reason}" for row, reason in reasons if reason]
+        values[field.name] = [parsed[cell][0] for cell in column]
     if set(values) == names:
         _check_row_units(resource, values, csv, failures)
     return values
-
-
-def _parse_column(field: Field, column: list[str], missing: frozenset[str], required: bool) -> list[Any] | None:
-    """Return the values of a whole column, as `_parse_cell` reads each cell; None where one fails."""
-    some_missing = not missing.isdisjoint(column)
-    if required and some_missing:
-        return None
-    try:
-        if field.type == "number":
-            numbers = cells.parse_numbers([c for c in column if c not in missing] if some_missing else column)
-            if numbers and (field.check(min(numbers)) or field.check(max(numbers))):
-                return None
-            if field.enum is not None and any(map(field.check, numbers)):
-                return None
-            left = iter(numbers)
-            return [None if c in missing else next(left) for c in column] if some_missing else numbers
-        value_of: dict[str, Any] = {text: field.value(text) for text in set(column) - missing}
-    except ValueError:
-        return None
-    if any(map(field.check, value_of.values())):
-        return None
-    return list(map(value_of.get, column))
 
 
 def _parse_cell(field: Field, cell: str, missing: frozenset[str], required: bool) -> tuple[Any, str | None]:
