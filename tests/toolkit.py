@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import contextvars
 import functools
+import io
 import json
 import multiprocessing
 import os
@@ -14,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, redirect_stderr, redirect_stdout
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
@@ -250,6 +251,14 @@ def command(*verb: str) -> Callable[..., Said]:
         return Said(code, captured.out, captured.err)
 
     return run
+
+
+def call(*words: object) -> Said:
+    """Run ``forecast ...`` in this process, for a test that holds no `capsys`."""
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        code = shared_main([str(word) for word in words])
+    return Said(code, out.getvalue(), err.getvalue())
 
 
 def shared_main(words: Sequence[str]) -> int:

@@ -136,11 +136,6 @@ def look(name_or_path: str | os.PathLike[str]) -> xr.Dataset:
     return shared_table(name_or_path).table
 
 
-def as_columns(name_or_path: str | os.PathLike[str], *, where: str = "") -> Columns:
-    """Return the rows of a table as columns of one's own; what `columns` does of a table's name."""
-    return shared_table(name_or_path, where=where).columns.copied()
-
-
 def _load_table(descriptor: Path) -> tuple[xr.Dataset, list[Path]]:
     """Return a table and the files it was read from; none where one of them is a download."""
     edition = editions.of(descriptor)
@@ -449,5 +444,5 @@ def flatten_rows(ds: xr.Dataset, *, where: str = "") -> xr.Dataset:
 
 def flatten_variable(variable: xr.Variable, sizes: Mapping[Any, int]) -> AnyArray:
     """Return the values on all dimensions, in their order, as one row."""
-    flat: AnyArray = variable.set_dims(dict(sizes)).transpose(*sizes).values.ravel()
+    flat: AnyArray = variable.set_dims(dict(sizes)).transpose(*sizes).values.ravel()  # type: ignore[no-untyped-call]
     return flat

@@ -120,14 +120,14 @@ def understand(
         return ColumnMeaning(kind="number", values=np.full(len(cells), np.nan))
     if not thousands_by_points(lambda: known, options, hint):
         with contextlib.suppress(ValueError):
-            return ColumnMeaning(kind="number", values=_placed(parse_numbers(known), rows, len(cells), "number"))
+            return ColumnMeaning(kind="number", values=placed(parse_numbers(known), rows, len(cells), "number"))
     known = [cell.strip() for cell in known]
     text = text_array([normalise_text(cell) for cell in cells], where)
     kind = _kind(known)
     try:
         if kind == "date":
             dates, notes = parse_dates(known, options.dates, where, lambda i: at(rows[i]))
-            return ColumnMeaning(kind=kind, values=_placed(dates, rows, len(cells), kind), notes=notes, labels=text)
+            return ColumnMeaning(kind=kind, values=placed(dates, rows, len(cells), kind), notes=notes, labels=text)
         if kind == "number":
             wrong = [(at(rows[i]), cell) for i, cell in enumerate(known) if not could_be_number(cell)]
             if wrong:
@@ -136,7 +136,7 @@ def understand(
                                   for place, cell in wrong])  # fmt: skip
             suggested = "" if options.decimal else hint()
             numbers = parse_number_cells(known, options.decimal, suggested, where, lambda i: at(rows[i]))
-            values = _placed(numbers.values, rows, len(cells), kind)
+            values = placed(numbers.values, rows, len(cells), kind)
             return ColumnMeaning(kind=kind, values=values, unit=numbers.unit, notes=numbers.notes, labels=text)
     except UnitError as error:  # text such as "1990 USD" and "5 W", unless somebody wants numbers
         return ColumnMeaning(kind="text", values=text, problem=DataError(str(error)))
@@ -153,7 +153,7 @@ def thousands_by_points(cells: Callable[[], Sequence[str]], options: ReadOptions
     return "comma" in (options.decimal or hint()) and any("." in cell for cell in cells())
 
 
-def _placed(values: Any, rows: Sequence[int], size: int, kind: str) -> AnyArray:
+def placed(values: Any, rows: Sequence[int], size: int, kind: str) -> AnyArray:
     """Return the values in their rows, and what is missing in the others."""
     array = np.asarray(values, dtype="datetime64[s]" if kind == "date" else np.float64)
     if len(rows) == size:

@@ -30,6 +30,7 @@ from forecast.tables.column_meaning import (
     ColumnMeaning,
     ReadOptions,
     meaning_of_array,
+    placed,
     text_array,
     thousands_by_points,
     understand,
@@ -569,42 +570,40 @@ def coerce(array: AnyArray, where: str) -> AnyArray:
 
 def _from_objects(array: AnyArray, where: str) -> AnyArray:
     """Sort out an object array: one kind in it, and None, NaN, NaT and NA as missing."""
-    kind_of = [_value_kind(value) for value in array]
-    kinds = {k for k in kind_of if k != "missing"}
+    import pandas as pd
+
+    rows = np.flatnonzero(~pd.isna(array)).tolist()
+    known = list(array[rows])
+    kind_of = [_value_kind(value) for value in known]
+    kinds = set(kind_of)
     if kinds == {"number", "text"} and all(
-        could_be_number(v.strip()) or is_missing(v) for v, k in zip(array, kind_of, strict=True) if k == "text"
+        could_be_number(v.strip()) or is_missing(v) for v, k in zip(known, kind_of, strict=True) if k == "text"
     ):
         return np.array([plain_cell(v, where) for v in array], dtype=object)
     if len(kinds) > 1:
         # The rarer kind is the surprise: name its first row.
         rare = min(sorted(kinds), key=kind_of.count)
-        row = kind_of.index(rare)
+        row = rows[kind_of.index(rare)]
         others = ", ".join(sorted(kinds - {rare}))
         raise DataError(f"{where}: row {row}: {rare} '{printable(array[row], 60)}' among {others}")
     kind = kinds.pop() if kinds else "number"
     if kind == "number":
         try:
-            return np.array([np.nan if f == "missing" else float(v) for v, f in zip(array, kind_of, strict=True)])
+            return placed([float(v) for v in known], rows, array.size, kind)
         except OverflowError:
             raise DataError(f"{where}: a number is outside the range of double precision") from None
     if kind == "text":
-        texts = ["" if f == "missing" else normalise_text(str(v)) for v, f in zip(array, kind_of, strict=True)]
-        return text_array(texts, where)
+        return text_array([normalise_text(v) if isinstance(v, str) else "" for v in array], where)
     if kind != "date":
-        raise DataError(f"{where}: row {kind_of.index(kind)}: expected a number, text or a date, got {kind}")
-    stamps = ["NaT" if f == "missing" else v.isoformat() for v, f in zip(array, kind_of, strict=True)]
-    return np.array([np.datetime64(s).astype("datetime64[s]") for s in stamps], dtype="datetime64[s]")
+        raise DataError(f"{where}: row {rows[0]}: expected a number, text or a date, got {kind}")
+    return placed([v.isoformat() for v in known], rows, array.size, kind)
 
 
 def _value_kind(value: Any) -> str:
-    if value is None or type(value).__name__ in ("NaTType", "NAType"):
-        return "missing"
     if isinstance(value, str):
         return "text"
-    if isinstance(value, decimal.Decimal):
-        return "missing" if value.is_nan() else "number"
-    if isinstance(value, numbers.Real):
-        return "missing" if value != value else "number"
+    if isinstance(value, (decimal.Decimal, numbers.Real)):
+        return "number"
     if isinstance(value, (datetime.date, datetime.datetime)):
         return "a date with a time zone" if getattr(value, "tzinfo", None) else "date"
     return f"a {type(value).__name__}"

@@ -46,7 +46,7 @@ _TOTAL_PATTERN = re.compile(
     r"(total|totals|sum|mean|average|median|min|max|minimum|maximum|std|count)\W*", re.IGNORECASE
 )
 #: A remark; a row that begins so and has values is a row.
-_NOTE_PATTERN = re.compile(r"(source|sources|note|notes)\b.*|[*†].*|\(\d+ rows?\)", re.IGNORECASE | re.DOTALL)
+_NOTE_PATTERN = re.compile(r"(source|sources|note|notes)\b.*|[*†]+\s*\w.*|\(\d+ rows?\)", re.IGNORECASE | re.DOTALL)
 #: A cell of the lines that markdown, databases and LaTeX draw around rows.
 _RULE_PATTERN = re.compile(r"\s*([:+]?[-=]+[-=+:]*|\\(h|top|mid|bottom)(line|rule))?\s*")
 #: The first line of a file whose names are in single quotes.
@@ -269,7 +269,8 @@ def _is_title(rows: Sequence[Row]) -> bool:
     if any(map(is_value, title)) and not any(" " in cell.strip() for cell in title):
         return False  # a year or a size may be the name of a column
     numeric = [i for i in range(len(names)) if all(i < len(cells) and is_value(cells[i]) for cells in below)]
-    named = [i for i in numeric if not _is_unit_or_missing(names[i])]
+    plain = [names[i].strip() for i in numeric]
+    named = [name for name in plain if not (is_missing(name) or _BRACKETED_PATTERN.fullmatch(name) or is_unit(name))]
     # one word among numbers may be a cell of the first row; words in all columns, or under prose, are names
     prose = any(cell.startswith(" ") for cell in title[1:]) and not any(cell.startswith(" ") for cell in names[1:])
     apart = names_line > title_line + 1 or len(title) != len(names)
@@ -278,7 +279,8 @@ def _is_title(rows: Sequence[Row]) -> bool:
 
 def _is_rule(cells: Sequence[str]) -> bool:
     """Return True for a line of dashes."""
-    return re.search(r"[-=]{3}|\+|line|rule", " ".join(cells)) and all(map(_RULE_PATTERN.fullmatch, cells))
+    drawn = re.search(r"[-=]{3}|\+|line|rule", " ".join(cells)) is not None
+    return drawn and all(map(_RULE_PATTERN.fullmatch, cells))
 
 
 def _without_remarks(rows: Sequence[Row]) -> tuple[list[Row], int]:
@@ -340,10 +342,6 @@ def _read_units(header: Sequence[str], body: list[Row]) -> tuple[list[str], list
             return none, body
     bare = [cell[1:-1].strip() if _BRACKETED_PATTERN.fullmatch(cell) else cell for cell in cells]
     return [unit if is_unit(unit) else "" for unit in bare], body[1:]
-
-
-def _is_unit_or_missing(cell: str) -> bool:
-    return is_missing(cell) or _BRACKETED_PATTERN.fullmatch(cell.strip()) is not None or is_unit(cell.strip())
 
 
 def _checked_rows(header: list[str], units: list[str], body: Sequence[Row], label: str, line: int) -> list[list[str]]:

@@ -6,6 +6,7 @@ each of them also under gzip; and what readers of plugins read (`forecast.Reader
 
 from __future__ import annotations
 
+import datetime
 import fnmatch
 import gzip
 import hashlib
@@ -62,7 +63,7 @@ _BINARY_FORMATS = {
 #: A document, empty for a file of another kind, and the table of the file, or what lays the document out as one.
 _Parsed = tuple[Mapping[Any, Any], RawTable | Callable[[], RawTable]]
 #: What comes after blanks, and commas between records.
-_NOT_BLANK_PATTERN = re.compile(r"[^\s,]|$")
+_NOT_BLANK_PATTERN = re.compile(r"[^\s,]")
 _YAML_LINE_PATTERN = re.compile(r"\s*(- .*|-|[\w.\"'/ ()+-]+:( .*)?|#.*|---)", re.DOTALL)
 
 
@@ -197,7 +198,6 @@ def read_with(record: Record, source: Path, *, where: str = "", path: str = "") 
 
 
 def _parse(data: bytes, label: str, digest: str, path: Path) -> _Parsed:
-    notes: tuple[str, ...] = ()
     if data.startswith(b"\x1f\x8b"):
         data = _unpack(data, label)
     if data.startswith(b"PAR1"):
@@ -214,12 +214,12 @@ def _parse(data: bytes, label: str, digest: str, path: Path) -> _Parsed:
     start = data[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
     if re.match(rb"<(!doctype|html|svg|\?xml|table|div)", start, re.IGNORECASE):
         raise DataError(f"{label}: a web page or other markup; expected a table (save it as CSV, JSON or XLSX)")
-    if start[:1] in (b"{", b"[") and (found := _json(data, label)) is not None:
-        return _as_mapping(found), partial(_of_document, found, label, digest, notes)
-    if _is_yaml(data[:4096].decode("utf-8", "ignore")):
+    found = _json(data, label) if start[:1] in (b"{", b"[") else None
+    if found is None and _is_yaml(data[:4096].decode("utf-8", "ignore")):
         found = _yaml(data, label)
-        return _as_mapping(found), partial(_of_document, found, label, digest, notes)
-    return {}, parse_text(data, label, digest, notes)
+    if found is None:
+        return {}, parse_text(data, label, digest, notes)
+    return found if isinstance(found, Mapping) else {}, partial(_of_document, found, label, digest, notes)
 
 
 def _unpack(data: bytes, label: str) -> bytes:
@@ -284,8 +284,9 @@ def _json(data: bytes, label: str) -> Any:
         reason = str(error)
     text, records, at = data.decode("utf-8-sig"), list[Any](), 0
     decoder = json.JSONDecoder()
-    while (at := _NOT_BLANK_PATTERN.search(text, at).start()) < len(text):
+    while (match := _NOT_BLANK_PATTERN.search(text, at)) is not None:
         try:
+            at = match.start()
             record, at = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):
             if not records and not label.lower().removesuffix(".gz").endswith((".json", ".jsonl", ".ndjson")):
@@ -331,10 +332,6 @@ def _yaml(data: bytes, label: str) -> Any:
             reader.dispose()
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise DataError(f"{label}: no YAML that can be read: {one_line(error, 120)}") from None
-
-
-def _as_mapping(document: Any) -> Mapping[Any, Any]:
-    return document if isinstance(document, Mapping) else {}
 
 
 def _of_document(document: Any, label: str, digest: str, notes: tuple[str, ...]) -> RawTable:
@@ -425,13 +422,8 @@ def _workbook(data: bytes, label: str, digest: str, n_cells: int) -> RawTable:
             raise
         raise DataError(f"{label}: a spreadsheet that cannot be read; its parts do not fit together") from None
     first = (sheet.start or (0, 0))[0] + 1
-    rows = [(first + i, _sheet_cells(cells, label)) for i, cells in enumerate(grid)]
+    clock = datetime.time, datetime.timedelta
+    rows = [(first + i, _texts(("" if isinstance(cell, clock) else cell for cell in cells), label))
+            for i, cells in enumerate(grid)]  # fmt: skip
     notes = [f"sheet '{printable(sheet.name, 40)}', one of {len(book.sheet_names)}"] if len(sheets) > 1 else []
     return table_of_rows(rows, label, digest, notes)
-
-
-def _sheet_cells(cells: Iterable[Any], label: str) -> list[str]:
-    import datetime
-
-    plain = ("" if isinstance(cell, (datetime.time, datetime.timedelta)) else cell for cell in cells)
-    return _texts(plain, label)

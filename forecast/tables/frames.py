@@ -159,27 +159,16 @@ def align_columns(data: Mapping[Any, Any], at: str) -> Mapping[Any, Any]:
         If their labels are not the same ones: no value is dropped or invented to make them meet. So are labels beside
         columns that have none, unless they count the rows from 0: what belongs together is not guessed.
     """
-    kinds: dict[str, list[Any]] = {"Series": [], "DataArray": []}
-    for name, values in data.items():
-        if (kind := _label_kind(values)) is not None:
-            kinds[kind].append(name)
     changed: dict[Any, Any] = {}
-    for names in kinds.values():
-        for other in names[1:]:
-            first = names[0]
-            changed[other] = _reordered(
-                data[first], data[other], f"{at}columns '{printable(first, 60)}' and '{printable(other, 60)}'"
-            )
-    for names in kinds.values():
-        others = [name for name in data if name not in names]
-        if not names or not others or (own := row_labels(data[names[0]])) is None:
-            continue
-        for other in others:
-            theirs = row_labels(data[other])
-            if theirs is None or not own.equals(theirs):
-                where = f"{at}column '{printable(names[0], 60)}'"
-                has = "has none" if theirs is None else "has others"
-                raise DataError(f"{where} has row labels and '{printable(other, 60)}' {has}; {POSITION_HINT}")
+    for kind in ("Series", "DataArray"):
+        names = [name for name, values in data.items() if _label_kind(values) == kind]
+        own = row_labels(data[names[0]]) if names else None
+        for other in data:
+            both = f"'{printable(names[0], 60)}' and '{printable(other, 60)}'" if names else ""
+            if other in names[1:]:
+                changed[other] = _reordered(data[names[0]], data[other], f"{at}columns {both}")
+            elif own is not None and other not in names and not own.equals(row_labels(data[other])):
+                raise DataError(f"{at}columns {both}: one has row labels that the other has not; {POSITION_HINT}")
     return {**data, **changed} if changed else data
 
 

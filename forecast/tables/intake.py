@@ -93,19 +93,15 @@ def to_columns(data: Any, *, where: str = "", options: ReadOptions | None = None
 
         plain = columns_of_arrays(align_columns(data, at), "data", at, options=chosen)
         return plain.with_units(declared_units(data))
-    if type(data).__name__ == "ndarray" and data.dtype.names:
-        return columns_of_arrays({name: data[name] for name in data.dtype.names}, "array", at, options=chosen)
-    if type(data).__name__ == "ndarray" and data.ndim == 2:
-        return columns_of_arrays(
-            {f"column {i + 1}": data[:, i] for i in range(data.shape[1])}, "array", at, options=chosen
-        )
-    kinds = "a Dataset, DataFrame, mapping of arrays, file or table name"
-    if isinstance(data, (list, tuple, set, bytes, numbers.Number)) or data is None:
-        raise DataError(f"{at}expected {kinds}, got {type(data).__name__}")
+    if type(data).__name__ == "ndarray" and (data.dtype.names or data.ndim == 2):
+        names = data.dtype.names or [f"column {i + 1}" for i in range(data.shape[1])]
+        parts = [data[name] for name in names] if data.dtype.names else data.T
+        return columns_of_arrays(dict(zip(names, parts, strict=True)), "array", at, options=chosen)
     from forecast.tables.frames import frame
 
-    arrays = frame(data, at)
-    if arrays is None:
+    plain_objects = list, tuple, set, bytes, numbers.Number, type(None)
+    if isinstance(data, plain_objects) or (arrays := frame(data, at)) is None:
+        kinds = "a Dataset, DataFrame, mapping of arrays, file or table name"
         raise DataError(f"{at}expected {kinds}, got {type(data).__name__}")
     return columns_of_arrays(arrays, "data frame", at, options=chosen)
 
@@ -135,7 +131,7 @@ def _from_path(data: str | os.PathLike[str], at: str, options: ReadOptions, read
     from forecast import tables
 
     if not tables.is_plain_file(text):
-        return tables.as_columns(data, where=at.removesuffix(": "))
+        return tables.shared_table(data, where=at.removesuffix(": ")).columns.copied()
     stamp: tuple[int, ...] = ()
     with contextlib.suppress(OSError, ValueError):  # whoever reads it says what is wrong
         stamp = file_stamp(Path(text))

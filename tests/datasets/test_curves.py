@@ -86,8 +86,7 @@ def test_the_shared_technologies_come_back_through_the_table(tmp_path, upstream,
     for ours, name in {"cost": "cost", "production": "prod", "cumulative": "cum"}.items():
         assert found[ours][order] == pytest.approx(theirs[name], rel=1e-9)
     assert list(found["cost_measure"][order]) == list(theirs["unit"])
-    wheat = forecast.tables.select(forecast.table(tmp_path), {"technology": "Wheat_(US)"})
-    assert wheat.sizes["row"] == 143
+    assert found.where("technology", "Wheat_(US)", "here").rows == 143
     asked = {"shape": "trends/exponential", "x": "date", "y": "cost", "unit": ""}
     with pytest.raises(QualifierError, match=r"mixes technology .* and 17 more; keep one: where = \{ technology = "):
         forecast.trend(str(tmp_path), **asked).fit()

@@ -81,25 +81,31 @@ def test_a_hole_is_passed_over(tmp_path: Path) -> None:
     )
 
 
-def test_other_is_the_row_whose_key_differs_in_what_is_named(tmp_path: Path) -> None:
-    twice = check("rate <= 2*other_rate", where={"format": "fp16"}, other={"format": "fp32"})
-    assert table(checked(tmp_path, rates=[twice])).sizes["format"] == 2
-    fast = (CHIPS, RATES.replace("B,fp16,120", "B,fp16,240"))
-    with pytest.raises(TableError, match=r"rates\.csv:5:rate: .*rate <= 2\*other_rate.* \(240 against 120\)"):
-        table(checked(tmp_path, rates=[twice], texts=fast))
+TWICE = check("rate <= 2*other_rate", where={"format": "fp16"}, other={"format": "fp32"})
 
 
-def test_previous_is_the_row_before_in_the_order_of_a_column_not_of_the_file(tmp_path: Path) -> None:
-    shuffled = "\n".join([CHIPS.splitlines()[i] for i in (0, 2, 3, 1)]) + "\n"
-    doubles = check("power <= 1.5*previous_power", previous="launched")
-    with pytest.raises(TableError, match=r"chips\.csv:2:power: .* \(700 against 600\)"):
-        table(checked(tmp_path, chips=[doubles], texts=(shuffled, RATES)))
+@pytest.mark.parametrize(
+    ("chips", "rates", "checks", "says"),
+    [
+        # `other` is the row whose key differs in what is named
+        (CHIPS, RATES.replace("B,fp16,120", "B,fp16,240"), {"rates": TWICE}, r"csv:5:rate: .* \(240 against 120\)"),
+        # `previous` is the row before in the order of a column, not of the file, and one with the figure
+        ("\n".join(CHIPS.splitlines()[i] for i in (0, 2, 3, 1)) + "\n", RATES,
+         {"chips": check("power <= 1.5*previous_power", previous="launched")}, r"csv:2:power: .* \(700 against 600"),
+        (CHIPS.replace("B,two,700", "B,two,").replace("C,two,,", "C,two,900,"), RATES,
+         {"chips": check("power <= 2*previous_power", previous="launched")}, r"csv:4:power: .* \(900 against 800"),
+        # a quotient by zero holds for nothing, and broken cells are told before broken checks
+        (CHIPS.replace("A,one,400", "A,one,0"), RATES, {"chips": check("power/power >= 0")}, "csv:2:power: .*not hold"),
+        (CHIPS.replace("A,one,400", "A,one,hot"), RATES, {"chips": check("power < 0")}, "2:power: 'hot': [^;]*$"),
+    ],
+)  # fmt: skip
+def test_rows_that_break_a_check(tmp_path: Path, chips: str, rates: str, checks: dict, says: str) -> None:
+    with pytest.raises(TableError, match=says):
+        table(checked(tmp_path, **{name: [each] for name, each in checks.items()}, texts=(chips, rates)))
 
 
-def test_previous_skips_a_row_without_the_figure(tmp_path: Path) -> None:
-    text = CHIPS.replace("B,two,700", "B,two,").replace("C,two,,", "C,two,900,")
-    with pytest.raises(TableError, match=r"chips\.csv:4:power: .* \(900 against 800\)"):
-        table(checked(tmp_path, chips=[check("power <= 2*previous_power", previous="launched")], texts=(text, RATES)))
+def test_other_holds_where_the_row_does(tmp_path: Path) -> None:
+    assert table(checked(tmp_path, rates=[TWICE])).sizes["format"] == 2
 
 
 def test_columns_of_another_resource_are_within_reach_by_its_key(tmp_path: Path) -> None:
@@ -118,12 +124,6 @@ def test_a_date_is_a_decimal_year(tmp_path: Path) -> None:
     # 2 July is the middle of a leap year and half a day short of it in others, as in `forecast.base.dates`
     assert table(checked(tmp_path, chips=[check("abs(launched - 2022.499) <= 2.002")])).sizes["chip"] == 3
     assert len(refused(tmp_path, chips=[check("abs(launched - 2022.499) <= 1.99")])) == 2
-
-
-def test_a_quotient_by_zero_breaks_a_check_instead_of_passing(tmp_path: Path) -> None:
-    text = CHIPS.replace("A,one,400", "A,one,0")
-    with pytest.raises(TableError, match="does not hold"):
-        table(checked(tmp_path, chips=[check("power/power >= 0", where={"chip": "A"})], texts=(text, RATES)))
 
 
 def test_nothing_is_changed_by_checks_that_hold(tmp_path: Path) -> None:
@@ -173,10 +173,3 @@ def test_wrong_use_is_said_with_the_place(tmp_path: Path, entry: object, message
 def test_checks_are_a_list(tmp_path: Path) -> None:
     with pytest.raises(TableError, match=r"resources\[0\]\.schema\.checks: expected a list, got "):
         table(checked(tmp_path, chips=check("power > 0")))  # type: ignore[arg-type]
-
-
-def test_broken_cells_are_told_before_broken_checks(tmp_path: Path) -> None:
-    text = CHIPS.replace("A,one,400", "A,one,hot")
-    with pytest.raises(TableError) as caught:
-        table(checked(tmp_path, chips=[check("power < 0")], texts=(text, RATES)))
-    assert caught.value.failures == ("chips.csv:2:power: 'hot': expected a number",)

@@ -198,19 +198,7 @@ def test_bad_input_062_names_are_one_in_nfc(tmp_path: Path) -> None:
 
 
 def test_bad_input_022_a_spreadsheet_runs_nothing(tmp_path: Path) -> None:
-    texts = [
-        '=HYPERLINK("http://x","y")',
-        "+1",
-        "-1+2",
-        "@SUM(A1)",
-        "\tx",
-        "\rx",
-        "\nx",
-        "'=1",
-        "''-",
-        "'plain",
-        "plain",
-    ]
+    texts = ['=HYPERLINK("x","y")', "+1", "-1+2", "@SUM(A1)", "\tx", "\rx", "\nx", "'=1", "''-", "'plain", "plain"]
     path = write_csv(tmp_path / "a.csv", {"=name": texts, "x": [-1.5] * len(texts)})
     raw = path.read_bytes().decode()
     assert ",-1.5\n" in raw  # a number stays one

@@ -1,29 +1,19 @@
 """What somebody types first at a file of their own: the same rule at every door."""
 
-import contextlib
 import datetime
-import io
 import json
 
 import numpy as np
 import pytest
 
 import forecast
-from forecast.cli import main
 from forecast.errors import DataError, TableError
 from forecast.tables import diff
+from toolkit import call
 
 YEARS = range(2010, 2021)
 #: The first day of each year, as spreadsheets count days.
 DAYS = {year: (datetime.date(year, 1, 1) - datetime.date(1899, 12, 30)).days for year in YEARS}
-
-
-def call(*words):
-    """Run a command; return its exit code, and what it writes to stdout and stderr."""
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        code = main([str(word) for word in words])
-    return code, out.getvalue(), err.getvalue()
 
 
 def median(*words):

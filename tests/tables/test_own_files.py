@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import os
 import re
@@ -15,20 +13,12 @@ import pytest
 
 import forecast
 from forecast.errors import UsageError
-from toolkit import shared_main as main
+from toolkit import call
 
 DATA = Path(os.environ.get("FORECAST_TEST_DATA", "")) / "own_files"
 pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="the files are not here")
 #: All hold about 4 * 1.45**(year - 2012), in May.
 GROWTH = 4 * 1.45 ** np.arange(12.0)
-
-
-def call(*words: str) -> tuple[int, str, str]:
-    """Run a command; return its exit code, and what it writes to stdout and stderr."""
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        code = main(words)
-    return code, out.getvalue(), err.getvalue()
 
 
 def answer(*words: str) -> dict[str, Any]:

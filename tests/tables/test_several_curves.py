@@ -1,27 +1,16 @@
 """Files that hold several curves: no verb takes them for one, and replicates stay what they are."""
 
-import contextlib
-import io
-
 import numpy as np
 import pytest
 
 import forecast
 from forecast.errors import DataError
-from toolkit import sample, shared_main as main
+from toolkit import call, sample
 
 YEARS = range(2010, 2021)
 DAYS = range(2000, 2101, 2)
 STEPS = np.arange(1, 13) * 100.0
 LAW = ("fit", "a + b*step**-c", "--variables", "step", "--y", "loss")
-
-
-def call(*words):
-    """Run a command; return its exit code, and what it writes to stdout and stderr."""
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        code = main(words)
-    return code, out.getvalue(), err.getvalue()
 
 
 def write(path, column, labels, limits=(3.4, 1.9)):
