@@ -18,7 +18,7 @@ from forecast.formula.numbers import parse_number
 #: The options of `forecast.read`.
 _READING_OPTIONS = (
     click.option("--decimal", type=click.Choice(["comma", "point"]), help="What separates decimals in the file."),
-    click.option("--dates", type=click.Choice(["dmy", "mdy"]), help="The order of day and month in the file."),
+    click.option("--dates", type=click.Choice(["dmy", "mdy", "ymd"]), help="The order of days in the file."),
     click.option(
         "--missing",
         multiple=True,

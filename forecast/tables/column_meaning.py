@@ -31,7 +31,7 @@ class ReadOptions:
     Parameters
     ----------
     decimal : {"", "comma", "point"}
-    dates : {"", "dmy", "mdy"}
+    dates : {"", "dmy", "mdy", "ymd"}
         The order of day and month.
     missing : tuple of str
         Further words for a missing cell; ``("error",)``: a missing cell in a column that is used is an error.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import datetime
 import re
 import unicodedata
 from collections import Counter
@@ -11,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from forecast.base.arrays import AnyArray, Array
-from forecast.base.dates import MONTH_STARTS, decimal_year
+from forecast.base.dates import decimal_year
 from forecast.errors import DataError, printable
 
 #: Dates outside are no dates of observations, but numbers in another unit.
@@ -100,7 +102,7 @@ def could_be_date(text: str) -> bool:
     >>> [could_be_date(text) for text in ("2024-06", "12/11/2024", "Q3 2024", "5 Jan 2024", "2024", "A100")]
     [True, True, True, True, False, False]
     """
-    return 2 < len(text) < 40 and any(form.fullmatch(_without_remark(text)) for _, form in _FORMS[:-1])
+    return 2 < len(text) < 64 and any(form.fullmatch(_without_remark(text)) for _, form in _FORMS[:-1])
 
 
 def parse_dates(texts: Sequence[str], order: str, where: str, at: Any) -> tuple[AnyArray, tuple[str, ...]]:
@@ -111,7 +113,7 @@ def parse_dates(texts: Sequence[str], order: str, where: str, at: Any) -> tuple[
     texts : sequence of str
         The cells that hold something; times with a zone become UTC.
     order : str
-        ``"dmy"`` or ``"mdy"``, of days written 3/4/2021. Default: decided by the column.
+        ``"dmy"``, ``"mdy"`` or ``"ymd"``, of days written 3/4/21. Default: decided by the column.
     where : str
     at : callable
         From the position of a text to its place in the file, for messages.
@@ -139,14 +141,14 @@ def parse_dates(texts: Sequence[str], order: str, where: str, at: Any) -> tuple[
             raise DataError(f"{at(row)}: '{printable(text, 60)}': expected a date, as the other cells are")
         matches.append((group, match))
     _check_one_form([group for group, _ in matches], list(codes), texts, at)
-    day_first, notes = _day_first([m for _, m in matches], list(codes), order, where)
+    order, notes = _find_order([m for _, m in matches], list(codes), order, where)
     quarters = any((m.groupdict().get("part") or "").lower() in ("q", "t") for _, m in matches)
     notes += ("quarters by their first day",) if quarters else ()
     notes += ("fiscal years as calendar years",) if any(group == _FISCAL for group, _ in matches) else ()
     values = []
     for text, (_, match) in zip(codes, matches, strict=True):
         try:
-            values.append(_stamp(match, day_first))
+            values.append(_stamp(match, order))
         except ValueError as error:
             raise DataError(f"{at(texts.index(text))}: '{printable(text, 60)}': no such date: {error}") from None
     return _checked(np.array(values, dtype="datetime64[s]")[places], texts, where, at), notes
@@ -171,33 +173,47 @@ def _are_seasons(texts: Sequence[str]) -> bool:
     return len(ends) == len(texts) > 2 and all(str(year)[-len(end) :] == end for year, end in ends)
 
 
-def _day_first(matches: Sequence[re.Match[str]], texts: Sequence[str], order: str, where: str) -> tuple[bool, Any]:
+def _find_order(matches: Sequence[re.Match[str]], texts: Sequence[str], order: str, where: str) -> tuple[str, Any]:
     """Decide the order of day and month for the column: where one of them is above 12, else by what is asked for."""
     slashed = [(m, text) for m, text in zip(matches, texts, strict=True) if "first" in m.re.groupindex]
     if not slashed:
-        return True, ()
+        return "dmy", ()
+    words = {"dmy": "day{0}month{0}year", "mdy": "month{0}day{0}year", "ymd": "year{0}month{0}day"}
+    notes = {each: (f"dates {form.format(slashed[0][0]['mark'])}",) for each, form in words.items()}
     days = [text for m, text in slashed if int(m["first"]) > 12]
     months = [text for m, text in slashed if int(m["second"]) > 12]
     if order:
-        wrong = months if order == "dmy" else days
+        wrong = days if order == "mdy" else months
         if wrong:
             raise DataError(f"{where}: '{printable(wrong[0], 40)}' is no date in the order {order}")
-        return order == "dmy", (f"dates {'day/month/year' if order == 'dmy' else 'month/day/year'}",)
+        return order, notes[order]
     if days and months:
         raise DataError(
             f"{where}: '{printable(days[0], 40)}' has the day first, '{printable(months[0], 40)}' the month"
         )
-    if days or all(m["mark"] == "." for m, _ in slashed):
-        return True, (f"dates day{slashed[0][0]['mark']}month{slashed[0][0]['mark']}year",)
-    if months:
-        return False, ("dates month/day/year",)
+    other = "mdy"
+    if days or months or all(m["mark"] == "." for m, _ in slashed):
+        # 13-03-30 may begin with the year, if it ends in one to come
+        plain, now = "mdy" if months else "dmy", datetime.date.today().year
+        last = max(slashed, key=lambda each: _full_year(each[0]["year"]))
+        years_first = max(_full_year(m["first"]) for m, _ in slashed) <= now < _full_year(last[0]["year"])
+        if months or not years_first or not _are_dates(slashed, "ymd"):
+            return plain, notes[plain]
+        if not _are_dates(slashed, plain):
+            return "ymd", notes["ymd"]
+        slashed, other = [last], "ymd"
     if all(m["first"] == m["second"] for m, _ in slashed):
-        return True, ()
+        return "dmy", ()
     match, text = next((m, t) for m, t in slashed if m["first"] != m["second"])
-    year = _full_year(match["year"])
-    one, two = (f"{int(a)} {MONTH_STARTS[int(b) - 1].title()} {year}" for a, b in
-                ((match["first"], match["second"]), (match["second"], match["first"])))  # fmt: skip
-    raise DataError(f"{where}: '{printable(text, 40)}' is {one} or {two}: say --dates dmy or --dates mdy")
+    days_of_both = (_stamp(match, each).astype(object) for each in ("dmy", other))
+    one, two = (f"{day.day} {_MONTH_NAMES[day.month - 1][:3].title()} {day.year}" for day in days_of_both)
+    raise DataError(f"{where}: '{printable(text, 40)}' is {one} or {two}: say --dates dmy or --dates {other}")
+
+
+def _are_dates(slashed: Sequence[tuple[re.Match[str], str]], order: str) -> bool:
+    with contextlib.suppress(ValueError):
+        return bool([_stamp(match, order) for match, _ in slashed])
+    return False
 
 
 def _full_year(text: str) -> int:
@@ -205,13 +221,12 @@ def _full_year(text: str) -> int:
     return year if len(text) > 2 else year + (2000 if year < 70 else 1900)
 
 
-def _stamp(match: re.Match[str], day_first: bool) -> np.datetime64:
-    import datetime
-
+def _stamp(match: re.Match[str], order: str) -> np.datetime64:
     part = {name.rstrip("2"): value for name, value in match.groupdict().items() if value}
-    year, month, day = _full_year(part["year"]), int(part.get("month", 1)), int(part.get("day", 1))
     if "first" in part:
-        day, month = (int(part[name]) for name in (("first", "second") if day_first else ("second", "first")))
+        places = dict(zip(order, match.group("first", "second", "year"), strict=True))
+        part |= {"day": places["d"], "month": places["m"], "year": places["y"]}
+    year, month, day = _full_year(part["year"]), int(part.get("month", 1)), int(part.get("day", 1))
     if "name" in part:
         month = _MONTH_NUMBERS[part["name"].lower()]
     if "part" in part:

@@ -37,8 +37,8 @@ def read(
         Text that is no file is the name of a table, its descriptor or its folder.
     decimal : {"", "comma", "point"}
         What separates decimals, if the numbers do not tell.
-    dates : {"", "dmy", "mdy"}
-        The order of day and month, if the dates do not tell.
+    dates : {"", "dmy", "mdy", "ymd"}
+        The order of day, month and year, if the dates do not tell.
     missing : str or sequence of str
         Further words for a missing cell. ``"error"``: a missing cell in a column that is used is an error.
     reader : str
@@ -66,7 +66,7 @@ def read(
     >>> prices["price"], str(prices["when"][0]), prices.kind("when"), prices.units["price"]
     (array([1200.5,    nan]), '2021-03-30T00:00:00', 'time', 'USD')
     """
-    for name, value, known in (("decimal", decimal, ("comma", "point")), ("dates", dates, ("dmy", "mdy"))):
+    for name, value, known in (("decimal", decimal, ("comma", "point")), ("dates", dates, ("dmy", "mdy", "ymd"))):
         if value and value not in known:
             raise UsageError(f"read: {name}: expected {' or '.join(known)}, got '{printable(value, 40)}'")
     words = (missing,) if isinstance(missing, str) else tuple(missing)

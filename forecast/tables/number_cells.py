@@ -30,7 +30,7 @@ _CELL_PATTERN = re.compile(
     r"(?P<sign2>[-+−–])?(?P<number>\d{1,3}(?:[ \xa0\u202f\u2009]\d{3})+(?![\d])(?:[.,]\d+)?|\d[\d.,_'’]*|[.,]\d+)"
     r"(?:(?P<exponent>[eE][-+]?\d{1,6}|[dD][-+]\d{1,3})"
     r"|\s*[x×·*]\s*10(?:(?:\^|\*\*)(?P<power>[-+−]?\d{1,3})|(?P<raised>⁻?[⁰¹²³⁴-⁹]{1,3})))?(?P<behind>-)?"
-    r"(?P<error>\s*(?:±|\+/-)\s*[\d.,]+|\s*\([\d.,]+\s*%?\))?"
+    r"(?P<error>\s*(?:±|\+/-)\s*[\d.,]+|\s*[(\[][^()\[\]]*\d[^()\[\]]*[)\]])?"
     r"\s*(?P<tail>(?![x×T]\s?\d)[^\d\s()\[\]*†‡.,;:+–<>=±^-][^()\[\]*†‡<>=±]{0,30}?)?\s*"
     r"(?P<close>\))?\s*(?:[*†‡]+|\[\w{1,4}\])?"
 )  # fmt: skip
@@ -87,6 +87,7 @@ def _take_apart(text: str) -> _Parts | None:
     sign = match["sign"] or match["sign2"] or ""
     negative = (sign in "-−–" and sign != "") ^ bool(match["open"]) ^ bool(match["behind"])
     tail, power = (match["tail"] or "").strip(), 0
+    tail = "" if tail in ("st", "nd", "rd", "th") else tail
     word, _, rest = tail.partition(" ")
     if word in _MULTIPLIERS or (word.lower() in _MULTIPLIERS and len(word) > 1):
         power, tail = _MULTIPLIERS.get(word, _MULTIPLIERS.get(word.lower(), 0)), rest.strip()
@@ -99,7 +100,8 @@ def _take_apart(text: str) -> _Parts | None:
     )
     raised = match["power"] or match["raised"]
     exponent = match["exponent"] or (f"e{raised.translate(_PLAIN_DIGITS)}" if raised else "")
-    left_out = "in parentheses" if "(" in (match["error"] or "") else "behind ±" if match["error"] else ""
+    error = (match["error"] or "").strip()
+    left_out = ("in brackets" if error[0] in "([" else "behind ±") if error else ""
     return _Parts("-" if negative else "", match["number"], exponent, power, unit, left_out)
 
 

@@ -91,6 +91,11 @@ def test_dates_that_could_be_two_are_refused_with_both(tmp_path: Path) -> None:
         read(tmp_path, text).years("when")
     assert str(read(tmp_path, text, dates="mdy")["when"][0])[:10] == "2021-03-04"
     assert str(read(tmp_path, text, dates="dmy")["when"][0])[:10] == "2021-04-03"
+    text = "when,y\n13-03-30,1\n15-06-29,2\n"
+    with pytest.raises(DataError, match=r"is 13 Mar 2030 or 30 Mar 2013: say --dates dmy or --dates ymd"):
+        read(tmp_path, text).years("when")
+    assert str(read(tmp_path, text, dates="ymd")["when"][0])[:10] == "2013-03-30"
+    assert str(read(tmp_path, "when,y\n99-12-31,1\n13-03-30,1\n").years("when")[0])[:4] == "1999"
     with pytest.raises(DataError, match="has the day first"):
         read(tmp_path, "when\n30/4/2021\n4/30/2021\n").years("when")
 
@@ -129,7 +134,7 @@ NUMBERS = {
     "a minus behind": (["1.5-", "2", "3-"], [-1.5, 2, -3], ""),
     "Fortran": (["1.5D+05", "2.5D-01", "7"], [1.5e5, 0.25, 7], ""),
     "powers alone": (["10^20", "3*10**21", "10⁶"], [1e20, 3e21, 1e6], ""),
-    "errors in parentheses": (["45.3 (0.2)", "46.1(3)", "7 (1%)"], [45.3, 46.1, 7], ""),
+    "errors in brackets": (["45.3 (0.2)", "46.1(3)", '"7 [6, 8]"'], [45.3, 46.1, 7], ""),
     "fill values": (["5", "-9999", "7"], [5, np.nan, 7], ""),
     "exponents": (["1e3", "2.5E-2", "7"], [1000, 0.025, 7], ""),
 }
