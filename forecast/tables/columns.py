@@ -264,7 +264,7 @@ class Columns(Mapping[str, "AnyArray"]):
         rows._cells, rows._index = self._cells, self._index[keep]
         return rows
 
-    def where(self, name: str, text: str, at: str) -> Columns:
+    def where(self, name: str, text: str, at: str = "where") -> Columns:
         """Return the rows whose cell of a column is as written, or has the value that the text has there.
 
         Text such as ``> 3``, or several joined by ``and``, compares numbers and dates; a word for a missing cell, of
