@@ -21,10 +21,12 @@ RUN = ["run", "brain-parity", "--draws", "40", "--set", "metric=hpcg", "--set", 
 def full_disk(limit: int) -> Iterator[None]:
     """Let no file grow beyond some bytes, as on a disk that is full."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    usual, sys.dont_write_bytecode = sys.dont_write_bytecode, True  # half a compiled module would stay there
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
     try:
         yield
     finally:
+        sys.dont_write_bytecode = usual
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
