@@ -351,11 +351,11 @@ def function_over_time(
 ) -> Array:
     """Return a function over time of another quantity's path; its argument is a number or the second input."""
     path, given = read[0], argument if len(read) == 1 else read[1]
-    if isinstance(given, np.ndarray):
-        given = units.convert(given, unit, "" if units.same_dimension(unit, "") else "year")
-    together = alike(path) and (not isinstance(given, np.ndarray) or alike(given))
+    if isinstance(given, np.ndarray):  # one number for all steps, or for all worlds, is looked up once
+        given = units.convert(distinct(given), unit, "" if units.same_dimension(unit, "") else "year")
+    together = alike(path) and np.shape(given)[1:] in ((), (1,))
     if together:
-        path, given = pair(path), pair(given) if isinstance(given, np.ndarray) else given
+        path = pair(path)
     found = over_time(function, block.time, path, given, block.past(past))
     return spread(found, block.draws) if together else found
 
