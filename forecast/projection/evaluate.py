@@ -24,14 +24,18 @@ from forecast.projection import blocks
 from forecast.projection.failures import Failure, fill_failed_draws
 from forecast.projection.operations import OPERATIONS
 from forecast.projection.paths.alike import distinct, read_only
-from forecast.projection.paths.run_cache import CachedResult, ModelWarnings, buffers
+from forecast.projection.paths.run_cache import BoundedStore, CachedResult, ModelWarnings, buffers
 from forecast.projection.paths.time_functions import HistoryOf, Past
 
 if TYPE_CHECKING:
+    from forecast.models import Model
     from forecast.projection.plan import Plan, Step, Steps
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
+
+#: Most bytes of what models draw whatever they are handed, for the steps of one block.
+_STORE_BYTES = 8 * 2**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -288,6 +292,15 @@ class Block:
     def whole(self, path: Array) -> Array:
         """Return every row of a path, (time, draw)."""
         return path if path.shape == self.shape else np.broadcast_to(path, self.shape)
+
+    @cached_property
+    def _own_draws(self) -> BoundedStore:
+        return BoundedStore(_STORE_BYTES)
+
+    def store(self, model: Model) -> BoundedStore:
+        """Return where a model keeps what it draws whatever it is handed: for other runs, or other steps here."""
+        cache = self.fits.cache
+        return cache.draws if cache is not None and self.fits.shares_draws(model) else self._own_draws
 
     def streams(self, stream: str, number: int) -> Streams:
         """Return the streams of a name in one of the blocks."""

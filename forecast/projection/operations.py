@@ -208,10 +208,8 @@ def _sampled(
     place: int,
 ) -> Array:
     """Return the draws of a model in one block."""
-    number, own, fits = block.blocks[place], block.places[place], block.fits
-    streams: Streams = block.streams(stream, number)
-    if fits.cache is not None and fits.shares_draws(made):
-        streams = blocks.node_streams(CachedStreams, block.seed, stream, number, cache=fits.cache)
+    number, own = block.blocks[place], block.places[place]
+    streams = blocks.node_streams(CachedStreams, block.seed, stream, number, store=block.store(made))
     inputs = {name: values[..., own] for name, values in given.items()}
     if parameters:
         fitted = fitted.with_parameters({name: values[own] for name, values in parameters.items()})

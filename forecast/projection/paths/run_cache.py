@@ -213,22 +213,23 @@ def cache_of_process() -> RunCache:
 
 @dataclass(frozen=True, kw_only=True)
 class CachedStreams(Streams):
-    """Streams that cache values computed from them alone, for the next run.
+    """Streams that cache values computed from them alone.
 
     Parameters
     ----------
-    cache : RunCache
+    store : BoundedStore
+        Of the draws of a cache, for the next run, or of a block, for the next step.
     """
 
-    cache: RunCache
+    store: BoundedStore
 
     def once(self, of: object, what: Hashable, make: Callable[[], T]) -> T:
         """Return the cached value for this object and purpose; compute and cache it on a miss."""
         key = ("once", self.seed, self.node, self.block, self.piece, what, identity_of(of))
-        value: T | None = self.cache.draws.take(key)
+        value: T | None = self.store.take(key)
         if value is None:
             value = _read_only(make())
-            self.cache.draws.give(key, value)
+            self.store.give(key, value)
         return value
 
 

@@ -100,6 +100,19 @@ class _Fitted(FittedModel):
         place = inputs["posterior"][0]
         return self.drawn.of(ALONE_FORM).at(place) if self.model.alone else self.drawn.at(_codes(inputs), place)
 
+    def once(
+        self,
+        time: Array,
+        inputs: Mapping[str, Array],
+        streams: Streams,
+        make: Callable[[], tuple[Array, ...]],
+        *,
+        observed: bool = False,
+    ) -> tuple[Array, ...]:
+        """Return what follows from the dates and from which worlds they are, drawn once for all other inputs."""
+        worlds = (inputs[name][0].tobytes() for name in FORM if name in inputs)
+        return streams.once(self, (time.tobytes(), observed, *worlds), make)
+
     def described(self, name: str) -> str:
         """Return the quantiles of a column, straight and bent."""
         told = []
@@ -282,18 +295,22 @@ class _Algorithms(_OfPosterior):
 @dataclass(frozen=True, kw_only=True)
 class _FittedAlgorithms(_FittedPath):
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
-        world, codes, step = self.worlds(inputs), _codes(inputs), self.steps(time)
-        pace = inputs["pace"][0]
-        turned = self.turned(step, "algorithms_", world, streams) + self._broken(step, codes, streams)
-        shock = np.cumsum(turned, axis=0) - turned / 2  # in the middle of each step
+        step, pace = self.steps(time), inputs["pace"][0]
+        shock, inside, wandered, beta = self.once(time, inputs, streams, lambda: self._shocks(step, inputs, streams))
         slope = pace + shock
+        undriven = step * np.maximum(slope, 0) + np.where(slope > 0, inside, 0)
+        driven = self._driven(step, shock, pace, beta, inputs)
+        gained = np.where(DRIVEN_CODES[_codes(inputs)], driven, np.cumsum(undriven, axis=0)) + wandered
+        return np.asarray(10.0 ** np.clip(np.maximum.accumulate(gained, axis=0), 0.0, MOST))  # nothing is unlearned
+
+    def _shocks(self, step: Array, inputs: Mapping[str, Array], streams: Streams) -> tuple[Array, ...]:
+        """Return what moves the pace by the middle of each step, what is found beside it, and the power of research."""
+        world = self.worlds(inputs)
+        turned = self.turned(step, "algorithms_", world, streams) + self._broken(step, _codes(inputs), streams)
         # within a step a slope bends too, but it is not unlearned what was found
         inside = _bent(step, turned, "algorithms_", world, streams) - step / 2 * turned
-        undriven = step * np.maximum(slope, 0) + np.where(slope > 0, inside, 0)
-        driven = self._driven(step, shock, pace, world, inputs)
-        gained = np.where(DRIVEN_CODES[codes], driven, np.cumsum(undriven, axis=0))
-        gained = gained + np.cumsum(self.wandered(step, "algorithms_", world, streams), axis=0)
-        return np.asarray(10.0 ** np.clip(np.maximum.accumulate(gained, axis=0), 0.0, MOST))  # nothing is unlearned
+        wandered = np.cumsum(self.wandered(step, "algorithms_", world, streams), axis=0)
+        return np.cumsum(turned, axis=0) - turned / 2, inside, wandered, world["beta"]
 
     def _broken(self, step: Array, codes: NDArray[np.intp], streams: Streams) -> Array:
         """Return what breaks of the pace add to it in each step."""
@@ -302,9 +319,7 @@ class _FittedAlgorithms(_FittedPath):
         size = BREAK_SIZE * np.sqrt(count) * streams("size of breaks").standard_normal(shape)
         return np.where(BREAKING_CODES[codes], size, 0.0)
 
-    def _driven(
-        self, step: Array, shock: Array, pace: Array, world: dict[str, Array], inputs: Mapping[str, Array]
-    ) -> Array:
+    def _driven(self, step: Array, shock: Array, pace: Array, beta: Array, inputs: Mapping[str, Array]) -> Array:
         """Return what research finds from the date on: its law, solved for a pace that is held over each step."""
         with np.errstate(divide="ignore"):
             research = np.log10(inputs["research"])
@@ -314,7 +329,7 @@ class _FittedAlgorithms(_FittedPath):
         moved = np.exp(np.clip(shock / np.maximum(pace, LEAST_SHOCKED_PACE), -MOST_SHOCK, MOST_SHOCK))
         helped = 10 ** np.clip(inputs["elasticity"][0] * middle, -MOST_RESEARCH, MOST_RESEARCH)
         found = np.cumsum(step * np.maximum(pace, LEAST_PACE) * moved * helped, axis=0)
-        beta = np.where(world["beta"] > 0, world["beta"], 1.0)
+        beta = np.where(beta > 0, beta, 1.0)
         return np.asarray(np.log1p(beta * np.log(10) * found) / (beta * np.log(10)))
 
     def describe(self) -> Description:
@@ -370,11 +385,16 @@ class _FittedIndex(_Fitted):
     points: Observations
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
-        world = self.worlds(inputs)
-        now, then = world["compute"] - ANCHOR_LOG10_FLOP, np.log10(inputs["run"]) - ANCHOR_LOG10_FLOP
-        counted = worth(then, world["bend"]) - worth(now, world["bend"])
-        level = world["level"] + inputs["points"] * (counted + np.log10(inputs["algorithms"]))
-        return _best_so_far(level, world, self.points, streams, observed=observed)
+        def known() -> tuple[Array, ...]:
+            world = self.worlds(inputs)
+            now = worth(world["compute"] - ANCHOR_LOG10_FLOP, world["bend"])
+            luck = _luck(world["frontier_scatter"], len(time), streams, observed=observed)
+            return now, world["bend"], world["level"], luck
+
+        now, bend, level, luck = self.once(time, inputs, streams, known, observed=observed)
+        counted = worth(np.log10(inputs["run"]) - ANCHOR_LOG10_FLOP, bend) - now
+        level = level + inputs["points"] * (counted + np.log10(inputs["algorithms"]))
+        return _best_so_far(level + luck, self.points, observed=observed)
 
     def observed(self) -> Observations:
         return self.points
@@ -388,12 +408,13 @@ class _FittedIndex(_Fitted):
         )
 
 
-def _best_so_far(
-    level: Array, world: dict[str, Array], points: Observations, streams: Streams, *, observed: bool
-) -> Array:
-    # of the model that leads, luck is a part: one number a world, or of each observation its own
-    luck = streams("one model").standard_normal(level.shape if observed else level.shape[1:])
-    level = level + world["frontier_scatter"] * luck
+def _luck(scatter: Array, n_dates: int, streams: Streams, *, observed: bool) -> Array:
+    """Return the luck that is a part of the model that leads: one number a world, or of each observation its own."""
+    shape = (n_dates, len(scatter)) if observed else len(scatter)
+    return np.asarray(scatter * streams("one model").standard_normal(shape))
+
+
+def _best_so_far(level: Array, points: Observations, *, observed: bool) -> Array:
     return level if observed else np.maximum(np.maximum.accumulate(level, axis=0), points.value.max())
 
 
@@ -410,7 +431,8 @@ class _FittedIndexAlone(_FittedPath):
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
         world = self.worlds(inputs)
         level = world["level"] + self.gained(time, world["slope"], "", world, streams)
-        return _best_so_far(level, world, self.points, streams, observed=observed)
+        level = level + _luck(world["frontier_scatter"], len(time), streams, observed=observed)
+        return _best_so_far(level, self.points, observed=observed)
 
     def observed(self) -> Observations:
         return self.points
@@ -444,14 +466,18 @@ class _FittedHorizon(_FittedPath):
     measured: float
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
-        world, step = self.worlds(inputs), self.steps(time)
-        wandered = np.cumsum(self.wandered(step, "own_", world, streams), axis=0)
-        own = world["own"] + world["own_slope"] * np.cumsum(step, axis=0) + wandered
+        def known() -> tuple[Array, ...]:
+            world, step = self.worlds(inputs), self.steps(time)
+            wandered = np.cumsum(self.wandered(step, "own_", world, streams), axis=0)
+            own = world["own"] + world["own_slope"] * np.cumsum(step, axis=0) + wandered
+            # by how much the model that leads is measured off is luck too
+            scatter = np.hypot(world["horizon_scatter"], self.measured)
+            luck = _luck(scatter, len(time), streams, observed=observed)
+            return world["anchor"], world["doublings"], world["curve"], own, luck
+
+        anchor, doublings, curve, own, luck = self.once(time, inputs, streams, known, observed=observed)
         over = inputs["index"] - INDEX_OF_ANCHOR
-        logs = world["anchor"] + world["doublings"] * over + world["curve"] * over**2 + own
-        # of the model that leads, luck is a part, and so is by how much it is measured off
-        luck = streams("one model").standard_normal(logs.shape if observed else logs.shape[1:])
-        logs = logs + np.hypot(world["horizon_scatter"], self.measured) * luck
+        logs = anchor + doublings * over + curve * over**2 + own + luck
         minutes = np.exp2(np.clip(logs, -600.0, 600.0))
         return minutes if observed else np.maximum(np.maximum.accumulate(minutes, axis=0), self.points.value.max())
 
