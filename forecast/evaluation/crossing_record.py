@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.arrays import accumulate
 from forecast.base.lazy import xr
 
 Array = NDArray[np.float64]
@@ -60,7 +61,7 @@ def reached_by(draws: Array, observed: Array, known: Array) -> tuple[Array, Arra
     sign = 1.0 if np.median(known[half:]) >= np.median(known[:half]) else -1.0
     levels = np.max(sign * np.log(known)) + np.log(LEVEL_FACTORS)
     levels[0] += RECORD_RTOL
-    paths = np.maximum.accumulate(sign * np.log(draws), axis=0)
+    paths = accumulate(np.maximum, sign * np.log(draws))
     came = np.maximum.accumulate(sign * np.log(observed))
     return (paths[..., None] >= levels).mean(axis=1), (came[:, None] >= levels).astype(float)
 

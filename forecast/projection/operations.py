@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast import units
+from forecast.base.arrays import accumulate
 from forecast.base.distributions import Distribution
 from forecast.contract.plugin_calls import call_guarded
 from forecast.errors import (
@@ -391,7 +392,7 @@ def grown(block: Block, read: Inputs, name: str, growth: float, since: float, un
     scaled = np.where(without, 0.0, scaled)
     with np.errstate(invalid="ignore"):
         gained = np.where(inside[:, np.newaxis], (growth - 1) * part[:, np.newaxis] * np.diff(scaled, axis=0), 0.0)
-    moved = np.concatenate([np.zeros((1, path.shape[1])), np.cumsum(gained, axis=0)])
+    moved = np.concatenate([np.zeros((1, path.shape[1])), accumulate(np.add, gained)])
     path = np.where(moved == 0, path, scale.back(scaled + moved))
     ends = "not above 0 and finite" if scale.is_plain else f"not between the ends of its scale ({scale.line})"
     return block.numbers(

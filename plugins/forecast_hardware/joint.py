@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast import ModelSpec
+from forecast.base.arrays import accumulate
 from forecast.errors import DataError, FitError
 from forecast.models import Array, Description, FittedModel, ModelRecord, Observations, OtherQuantity
 from forecast_hardware.gpu import ACCELERATORS_TABLE, FIRST_RELEASE, PRECISIONS
@@ -243,7 +244,7 @@ def _draw_coming(devices: _Devices, years: float) -> Array:
     like, walk, scatter = (np.random.default_rng((devices.seed, 1, stream)) for stream in range(3))
     kind = like.choice(devices.recent, size=shape[:2])
     ahead = (dates - devices.time[-1])[:, None, None]
-    parts = np.cumsum(np.sqrt(np.diff(ahead, axis=0, prepend=0.0)) * walk.standard_normal(shape), axis=0)
+    parts = accumulate(np.add, np.sqrt(np.diff(ahead, axis=0, prepend=0.0)) * walk.standard_normal(shape))
     parts = (parts * drawn.walk[:, None] + scatter.standard_normal(shape)) * np.sqrt(drawn.variance)
     parts += drawn.level + ahead * drawn.slope + devices.offset[kind] * drawn.offset
     found = drawn.compose(parts)
@@ -318,7 +319,7 @@ class _FittedJoint(FittedModel):
         logs = np.nan_to_num(self.devices.logs, nan=-np.inf)[:, None]
         values = [self._values(each, inputs) for each in (logs, _draw_coming(self.devices, years)[:, row])]
         values[0] = np.broadcast_to(values[0], (len(logs), len(row)))
-        best = np.maximum.accumulate(np.concatenate(values), axis=0)
+        best = accumulate(np.maximum, np.concatenate(values))
         dates = np.concatenate([self.devices.time, self.devices.coming(years)])
         return np.asarray(np.exp(best[np.maximum(np.searchsorted(dates, time, side="right") - 1, 0)]))
 
@@ -345,20 +346,19 @@ class _FittedJoint(FittedModel):
         return Observations(time=self.devices.time[kept], value=best[kept], unit=self.model.unit, names=tuple(whose))
 
     def describe(self) -> Description:
-        from scipy.stats import spearmanr
-
         drawn, names = self.devices.posterior, self.model.measures
         counts = np.isfinite(self.devices.logs).sum(axis=0)
         facts = {"n": float(counts[0])} | {f"n_{name}": float(n) for name, n in zip(names, counts, strict=True)}
         ends = (("", 0.5), ("_p05", 0.05), ("_p95", 0.95))
         growth, correlation = drawn.growth, drawn.correlation()
+        rank = growth.argsort(axis=0).argsort(axis=0)  # no two draws are the same
         pairs = [(i, j) for i in range(len(names)) for j in range(i + 1, len(names))]
         for i, name in enumerate(names):
             facts |= {f"growth_{name}{label}": float(np.quantile(growth[:, i], q)) for label, q in ends}
         for i, j in pairs:
             key = f"{names[i]}_{names[j]}"
             facts |= {f"correlation_{key}{label}": float(np.quantile(correlation[:, i, j], q)) for label, q in ends}
-            facts[f"rank_correlation_{key}"] = float(spearmanr(growth[:, i], growth[:, j]).statistic)
+            facts[f"rank_correlation_{key}"] = float(np.corrcoef(rank[:, [i, j]], rowvar=False)[0, 1])
         facts = {name.replace("-", "_"): value for name, value in facts.items()}
         which = self.model.measure if self.model.measure in names else names[0]
         mean = [np.expm1(facts[f"growth_{which}{end}".replace("-", "_")]) for end, _ in ends]

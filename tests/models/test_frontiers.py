@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import forecast
+from forecast.base.arrays import accumulate
 from forecast.errors import RaisedPathsWarning, UnknownNameError
 from forecast.models import Anchored, Description, FittedShape, Shape, shape, trend
-from forecast.models.shapes.frontiers import highest
 from forecast.models.shapes.rows import row_gap
 from forecast.streams import DRAWS_PER_BLOCK, Streams
 from tests.toolkit import noise
@@ -197,14 +197,14 @@ def test_shipped_frontiers_start_at_the_record(metric):
 def test_the_highest_so_far_is_the_running_maximum(size):
     path = np.random.default_rng(0).normal(size=size)
     before = path.copy()
-    assert (highest(path) == np.maximum.accumulate(path, axis=0)).all()
+    assert (accumulate(np.maximum, path) == np.maximum.accumulate(path, axis=0)).all()
     assert (path == before).all()
 
 
 def test_the_highest_so_far_of_what_is_no_number_is_none():
     path = np.array([[1.0, 2.0], [np.nan, 3.0], [5.0, 1.0]])
-    assert np.array_equal(highest(path), np.maximum.accumulate(path, axis=0), equal_nan=True)
+    assert np.array_equal(accumulate(np.maximum, path), np.maximum.accumulate(path, axis=0), equal_nan=True)
 
 
 def test_a_row_that_stands_for_many_is_not_written_to():
-    assert highest(np.broadcast_to(np.array([[1.0, 2.0]]), (3, 2))).tolist() == [[1.0, 2.0]] * 3
+    assert accumulate(np.maximum, np.broadcast_to(np.array([[1.0, 2.0]]), (3, 2))).tolist() == [[1.0, 2.0]] * 3

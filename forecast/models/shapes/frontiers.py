@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forecast.base.arrays import Array
+from forecast.base.arrays import Array, accumulate
 from forecast.models.protocol import Description, FittedShape
 from forecast.models.shapes.around import Around
 from forecast.models.shapes.rows import row_gap
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from forecast.base.streams import Streams
-
-T = TypeVar("T", bound="np.generic")
 
 #: A factor beyond e to this leaves what a float can hold once units are converted; such draws stay there, finite.
 MAX_LOG_FACTOR = 600.0
@@ -51,23 +48,6 @@ def record_sign(time: Array, value: Array) -> int:
         return 0
     uneven = (steps == 0).mean() >= MIN_REPEATS_SHARE or np.std(gaps) >= MIN_UNEVENNESS * np.mean(gaps)
     return sign if uneven else 0
-
-
-def highest(paths: NDArray[T]) -> NDArray[T]:
-    """Return the running maximum along the first axis; NaN from where one is met.
-
-    Whole rows are compared, many times faster than ``numpy.maximum.accumulate``, which walks each path by itself.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> highest(np.array([[1.0, 5.0], [3.0, 2.0], [2.0, 7.0]])).tolist()
-    [[1.0, 5.0], [3.0, 5.0], [3.0, 7.0]]
-    """
-    out = np.array(paths)
-    for before, here in itertools.pairwise(out):
-        np.maximum(before, here, out=here)
-    return out
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,12 +160,12 @@ class Anchored(_FrontierShape):
         away = start - logs[here]
         away = np.minimum(away, 0.0) if self.can_wait else away
         gained = logs[here + 1 :] + self._distance(time[here:], away, noise) - start
-        gained = highest(np.maximum(gained, 0.0))
+        gained = accumulate(np.maximum, np.maximum(gained, 0.0))
         later = self.record[-1] * np.exp(np.minimum(gained, MAX_LOG_FACTOR))
         stood = np.broadcast_to(self._record_at_dates(time[:here]), (here, logs.shape[1]))
         before = int(np.searchsorted(time[:here], self.time[0]))
         if before:  # nobody observed it: the shape, below the first record
-            unseen = highest(np.minimum(np.exp(logs[:before]), self.record[0]))
+            unseen = accumulate(np.maximum, np.minimum(np.exp(logs[:before]), self.record[0]))
             stood = np.concatenate([unseen, stood[before:]])
         return np.concatenate([stood, later])
 
@@ -224,7 +204,7 @@ class Raised(_FrontierShape):
 
     def _raised(self, time: Array, path: Array) -> Array:
         stood = np.where(np.asarray(time)[:, None] < self.time[0], -np.inf, self._record_at_dates(time))
-        return np.asarray(np.maximum(highest(path), stood))
+        return np.asarray(np.maximum(accumulate(np.maximum, path), stood))
 
     def _assumed(self) -> str:
         return "is raised to its running maximum from the last record on: the shape offers no anchored form"

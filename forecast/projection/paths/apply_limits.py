@@ -11,11 +11,11 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.arrays import accumulate
 from forecast.base.dates import iso_date
 from forecast.errors import DataError
 from forecast.formula.functions import implementation
 from forecast.models.scales import Scale
-from forecast.models.shapes.frontiers import highest
 from forecast.projection.crossing import Crossing, find_crossing
 
 Array = NDArray[np.float64]
@@ -91,7 +91,7 @@ def hold_record(path: Array, record: float) -> tuple[Array, float]:
     >>> made.ravel().tolist(), round(raised, 2)
     ([1.5, 3.0, 3.0], 0.67)
     """
-    result = np.maximum(highest(path), record)
+    result = np.maximum(accumulate(np.maximum, path), record)
     return result, float((result > path).mean())
 
 

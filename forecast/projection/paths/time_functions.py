@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.arrays import accumulate
 from forecast.errors import DataError, ScenarioError, printable
-from forecast.models.shapes.frontiers import highest
 
 if TYPE_CHECKING:
     from forecast.models import Model
@@ -189,11 +189,11 @@ def over_time(function: str, time: Array, path: Array, argument: Array | float |
     [0.5, 2.0, 6.0]
     """
     if function == "maximum":
-        return np.maximum(highest(path), past.highest())
+        return np.maximum(accumulate(np.maximum, path), past.highest())
     if function == "once":
-        return highest(_condition_mask(path))
+        return accumulate(np.maximum, _condition_mask(path))
     if function == "since":
-        once = np.broadcast_to(highest(_condition_mask(path)), (len(time), path.shape[1]))
+        once = np.broadcast_to(accumulate(np.maximum, _condition_mask(path)), (len(time), path.shape[1]))
         years = time[:, np.newaxis] - time[(once == 1).argmax(axis=0)]
         return np.where(np.isnan(once), np.nan, np.where(once == 1, years, 0.0))
     given = None if argument is None else np.atleast_2d(np.asarray(argument, dtype=np.float64))

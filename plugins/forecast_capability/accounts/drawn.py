@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from forecast.base.arrays import accumulate
 from forecast.errors import DataError
 from forecast.models import Array, Description, FittedModel, ModelRecord, Observations
 from forecast.streams import student_t
@@ -210,7 +211,7 @@ class _Walk(ModelRecord):
 
 def _walked(time: Array, streams: Streams) -> Array:
     steps = np.sqrt(np.maximum(np.diff(time, prepend=time[0]), 0))[:, None]
-    return np.asarray(np.cumsum(steps * streams("walk").standard_normal((len(time), streams.draws)), axis=0))
+    return accumulate(np.add, steps * streams("walk").standard_normal((len(time), streams.draws)))
 
 
 #: Builds a standard random walk.

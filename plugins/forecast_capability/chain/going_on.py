@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast import Input, ModelSpec
+from forecast.base.arrays import accumulate
 from forecast.errors import EmptyDataError, NoDataAtDateError, UsageError
 from forecast.models import Array, Description, FittedModel, Model, ModelRecord, Observations, OtherQuantity, Unfitted
 from forecast_capability.chain.likelihood import (
@@ -245,9 +246,9 @@ class _FittedPath(_Fitted):
         """Return what a path gains from the date to each time; `of` begins the names of its columns."""
         step = self.steps(time)
         turned = self.turned(step, of, world, streams)
-        slope = slope + np.cumsum(turned, axis=0) - turned  # at the start of each step
+        slope = slope + accumulate(np.add, turned) - turned  # at the start of each step
         each = step * slope + _bent(step, turned, of, world, streams) + self.wandered(step, of, world, streams)
-        return np.asarray(np.cumsum(each, axis=0))
+        return accumulate(np.add, each)
 
     def moving(self, what: str, of: str) -> Description:
         """Return the description of a path."""
@@ -276,7 +277,7 @@ class _FittedRun(_FittedPath):
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
         world = self.worlds(inputs)
         gained = self.gained(time, world["compute_slope"], "compute_", world, streams)
-        gained = np.clip(np.maximum.accumulate(gained, axis=0), 0.0, MOST)
+        gained = np.clip(accumulate(np.maximum, gained), 0.0, MOST)
         return np.asarray(10.0 ** (world["compute"] + gained))
 
     def observed(self) -> Observations:
@@ -300,8 +301,8 @@ class _FittedAlgorithms(_FittedPath):
         slope = pace + shock
         undriven = step * np.maximum(slope, 0) + np.where(slope > 0, inside, 0)
         driven = self._driven(step, shock, pace, beta, inputs)
-        gained = np.where(DRIVEN_CODES[_codes(inputs)], driven, np.cumsum(undriven, axis=0)) + wandered
-        return np.asarray(10.0 ** np.clip(np.maximum.accumulate(gained, axis=0), 0.0, MOST))  # nothing is unlearned
+        gained = np.where(DRIVEN_CODES[_codes(inputs)], driven, accumulate(np.add, undriven)) + wandered
+        return np.asarray(10.0 ** np.clip(accumulate(np.maximum, gained), 0.0, MOST))  # nothing is unlearned
 
     def _shocks(self, step: Array, inputs: Mapping[str, Array], streams: Streams) -> tuple[Array, ...]:
         """Return what moves the pace by the middle of each step, what is found beside it, and the power of research."""
@@ -309,8 +310,8 @@ class _FittedAlgorithms(_FittedPath):
         turned = self.turned(step, "algorithms_", world, streams) + self._broken(step, _codes(inputs), streams)
         # within a step a slope bends too, but it is not unlearned what was found
         inside = _bent(step, turned, "algorithms_", world, streams) - step / 2 * turned
-        wandered = np.cumsum(self.wandered(step, "algorithms_", world, streams), axis=0)
-        return np.cumsum(turned, axis=0) - turned / 2, inside, wandered, world["beta"]
+        wandered = accumulate(np.add, self.wandered(step, "algorithms_", world, streams))
+        return accumulate(np.add, turned) - turned / 2, inside, wandered, world["beta"]
 
     def _broken(self, step: Array, codes: NDArray[np.intp], streams: Streams) -> Array:
         """Return what breaks of the pace add to it in each step."""
@@ -323,12 +324,12 @@ class _FittedAlgorithms(_FittedPath):
         """Return what research finds from the date on: its law, solved for a pace that is held over each step."""
         with np.errstate(divide="ignore"):
             research = np.log10(inputs["research"])
-        labour = LABOUR_GROWTH * np.cumsum(step, axis=0)
+        labour = LABOUR_GROWTH * accumulate(np.add, step)
         orders = (1 - LABOUR_SHARE) * research + LABOUR_SHARE * labour
         middle = orders - np.diff(orders, axis=0, prepend=np.zeros((1, orders.shape[1]))) / 2
         moved = np.exp(np.clip(shock / np.maximum(pace, LEAST_SHOCKED_PACE), -MOST_SHOCK, MOST_SHOCK))
         helped = 10 ** np.clip(inputs["elasticity"][0] * middle, -MOST_RESEARCH, MOST_RESEARCH)
-        found = np.cumsum(step * np.maximum(pace, LEAST_PACE) * moved * helped, axis=0)
+        found = accumulate(np.add, step * np.maximum(pace, LEAST_PACE) * moved * helped)
         beta = np.where(beta > 0, beta, 1.0)
         return np.asarray(np.log1p(beta * np.log(10) * found) / (beta * np.log(10)))
 
@@ -415,7 +416,7 @@ def _luck(scatter: Array, n_dates: int, streams: Streams, *, observed: bool) -> 
 
 
 def _best_so_far(level: Array, points: Observations, *, observed: bool) -> Array:
-    return level if observed else np.maximum(np.maximum.accumulate(level, axis=0), points.value.max())
+    return level if observed else np.maximum(accumulate(np.maximum, level), points.value.max())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -468,8 +469,8 @@ class _FittedHorizon(_FittedPath):
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
         def known() -> tuple[Array, ...]:
             world, step = self.worlds(inputs), self.steps(time)
-            wandered = np.cumsum(self.wandered(step, "own_", world, streams), axis=0)
-            own = world["own"] + world["own_slope"] * np.cumsum(step, axis=0) + wandered
+            wandered = accumulate(np.add, self.wandered(step, "own_", world, streams))
+            own = world["own"] + world["own_slope"] * accumulate(np.add, step) + wandered
             # by how much the model that leads is measured off is luck too
             scatter = np.hypot(world["horizon_scatter"], self.measured)
             luck = _luck(scatter, len(time), streams, observed=observed)
@@ -479,7 +480,7 @@ class _FittedHorizon(_FittedPath):
         over = inputs["index"] - INDEX_OF_ANCHOR
         logs = anchor + doublings * over + curve * over**2 + own + luck
         minutes = np.exp2(np.clip(logs, -600.0, 600.0))
-        return minutes if observed else np.maximum(np.maximum.accumulate(minutes, axis=0), self.points.value.max())
+        return minutes if observed else np.maximum(accumulate(np.maximum, minutes), self.points.value.max())
 
     def observed(self) -> Observations:
         return self.points

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from forecast import ModelSpec
+from forecast.base.arrays import accumulate
 from forecast.errors import DataError
 from forecast.models import Array, Description, FittedModel, Model, ModelRecord, Observations, OtherQuantity
 from forecast.streams import student_t
@@ -85,7 +86,7 @@ class _Fitted(FittedModel):
         off = self.scatter * streams("one model").standard_normal((len(time) if observed else 1, streams.draws))
         z = student_t(streams.uniforms("parameters", 2), self.n - 1.0)[0]
         minutes = inputs["horizon"] / np.exp2(self.mean + self.scatter / np.sqrt(self.n) * z + off)
-        return minutes if observed else np.maximum(np.maximum.accumulate(minutes, axis=0), self.points.value.max())
+        return minutes if observed else np.maximum(accumulate(np.maximum, minutes), self.points.value.max())
 
     def observed(self) -> Observations:
         return self.points

@@ -391,7 +391,7 @@ def test_the_path_ahead_is_that_of_the_differential_equation_in_any_steps():
             "research": 10 ** np.outer(0.4 * (times - NOW), np.ones(64)),
         }
         shock = np.zeros((len(times), 64))
-        found = model._driven(model.steps(times), shock, np.full(64, 0.9), world_of, given)
+        found = model._driven(model.steps(times), shock, np.full(64, 0.9), world_of["beta"], given)
         assert found[-1] == pytest.approx(np.full(64, law.y[0, -1]), abs=within)
 
 
