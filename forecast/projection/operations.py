@@ -488,7 +488,8 @@ def walked(
 ) -> dict[str, Array]:
     """Return the paths of a cycle's members, walked through time."""
     places = {name: i for i, name in enumerate(sources)}
-    return step_through(block, graph, members, combination, lambda name: read[places[name]], read.key, needed)
+    cycle = block, graph, members, combination, sources
+    return step_through(*cycle, lambda name: read[places[name]], read.key, needed)
 
 
 @operation

@@ -8,7 +8,7 @@ positive ones in the logarithm, and functions over time keep the value that they
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +57,7 @@ def step_through(
     graph: ScenarioGraph,
     members: tuple[str, ...],
     combination: Combination,
+    sources: Sequence[str],
     path_of: Callable[[str], Array],
     key: bytes,
     read: Collection[str] | None = None,
@@ -71,6 +72,8 @@ def step_through(
         The nodes of one cycle, each after those that it needs at the same step.
     combination : tuple of str
         The values of the choices, which all members share.
+    sources : sequence of str
+        What the cycle needs from outside.
     path_of : callable
         Returns the path of what is outside of the cycle, by name.
     key : bytes
@@ -84,7 +87,7 @@ def step_through(
         If a value is not a number, or an equation has no solution.
     """
     cycle = block, graph, members, combination, path_of
-    paths = _walked_once(block, key, lambda: _Stepper(*cycle, PAIR), path_of)
+    paths = _walked_once(block, key, lambda: _Stepper(*cycle, PAIR), sources, path_of)
     if paths is None:
         try:
             return _Stepper(*cycle, block.draws, read).paths()
@@ -102,7 +105,11 @@ class _FailingError(Exception):
 
 
 def _walked_once(
-    block: Block, key: bytes, stepper_of_pair: Callable[[], _Stepper], path_of: Callable[[str], Array]
+    block: Block,
+    key: bytes,
+    stepper_of_pair: Callable[[], _Stepper],
+    sources: Sequence[str],
+    path_of: Callable[[str], Array],
 ) -> Rows | None:
     """Return the paths, (time, `PAIR`), of a cycle in which all worlds are alike, walked once a run; else None.
 
@@ -110,6 +117,8 @@ def _walked_once(
     """
 
     def walk() -> tuple[Rows, Rows]:
+        if not all(_one_world(path_of(name)) for name in sources):
+            raise _DifferError
         stepper = stepper_of_pair()
         return stepper.paths(), stepper.needed
 

@@ -101,7 +101,7 @@ def _deciding_regime(
         means = np.bincount(codes, weights=counts * ranks) / np.where(weights > 0, weights, 1.0)
         # the share that lies between its values, less what chance alone would give
         chance = (np.count_nonzero(weights) - 1) / effective
-        share = weighted_variance(means[codes], counts) / variance - chance
+        share = weighted_variance(means, weights) / variance - chance
         if share >= best_share:
             best, best_share, labels = name, share, meanings[codes]
     masks = [(value, labels == value) for value in dict.fromkeys(labels.tolist())]
