@@ -92,13 +92,14 @@ def _deciding_regime(
     ranks, best, best_share, labels = answer_ranks(shifts, counts), "", _MIN_REGIME_SHARE, np.array([])
     if ranks.min() == ranks.max():  # all move alike; their variance may be a rounding error
         return {}
+    ranked = counts * ranks
     variance, effective = weighted_variance(ranks, counts), float(effective_sample_size(counts / counts.sum()))
     for name, (every, meanings) in run.regimes.items():
         if name in changed.settings.set:
             continue
         codes = every[known]
         weights = np.bincount(codes, weights=counts)
-        means = np.bincount(codes, weights=counts * ranks) / np.where(weights > 0, weights, 1.0)
+        means = np.bincount(codes, weights=ranked) / np.where(weights > 0, weights, 1.0)
         # the share that lies between its values, less what chance alone would give
         chance = (np.count_nonzero(weights) - 1) / effective
         share = weighted_variance(means, weights) / variance - chance
