@@ -45,7 +45,6 @@ from forecast.projection.paths.time_functions import HistoryOf, over_time
 from forecast.projection.paths.time_stepping import step_through
 
 if TYPE_CHECKING:
-    from forecast.base.streams import Streams
     from forecast.projection.evaluate import Block, Inputs
     from forecast.scenarios.graph import ScenarioGraph
     from forecast.scenarios.quantities.correlation import Correlation
@@ -352,7 +351,7 @@ def function_over_time(
     path, given = read[0], argument if len(read) == 1 else read[1]
     if isinstance(given, np.ndarray):  # one number for all steps, or for all worlds, is looked up once
         given = units.convert(distinct(given), unit, "" if units.same_dimension(unit, "") else "year")
-    together = alike(path) and np.shape(given)[1:] in ((), (1,))
+    together = alike(path) and (not isinstance(given, np.ndarray) or given.shape[1] == 1)
     if together:
         path = pair(path)
     found = over_time(function, block.time, path, given, block.past(past))

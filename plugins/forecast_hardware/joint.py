@@ -358,7 +358,7 @@ class _FittedJoint(FittedModel):
         for i, j in pairs:
             key = f"{names[i]}_{names[j]}"
             facts |= {f"correlation_{key}{label}": float(np.quantile(correlation[:, i, j], q)) for label, q in ends}
-            facts[f"rank_correlation_{key}"] = float(np.corrcoef(rank[:, [i, j]], rowvar=False)[0, 1])
+            facts[f"rank_correlation_{key}"] = float(np.asarray(np.corrcoef(rank[:, [i, j]], rowvar=False))[0, 1])
         facts = {name.replace("-", "_"): value for name, value in facts.items()}
         which = self.model.measure if self.model.measure in names else names[0]
         mean = [np.expm1(facts[f"growth_{which}{end}".replace("-", "_")]) for end, _ in ends]

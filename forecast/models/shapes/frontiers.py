@@ -14,8 +14,6 @@ from forecast.models.shapes.around import Around
 from forecast.models.shapes.rows import row_gap
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from forecast.base.streams import Streams
 
 #: A factor beyond e to this leaves what a float can hold once units are converted; such draws stay there, finite.

@@ -96,10 +96,6 @@ def step_through(
     return {name: spread(path, block.draws) for name, path in paths.items()}
 
 
-class _DifferError(Exception):
-    """Worlds differ in what a cycle needs."""
-
-
 class _FailingError(Exception):
     """A value is no number, where not all paths are kept."""
 
@@ -117,23 +113,22 @@ def _walked_once(
     """
 
     def walk() -> tuple[Rows, Rows]:
-        if not all(_one_world(path_of(name)) for name in sources):
-            raise _DifferError
         stepper = stepper_of_pair()
         return stepper.paths(), stepper.needed
 
     try:
+        if not all(_one_world(path_of(name)) for name in sources):
+            return None
         paths, needed = block.fits.once(key, walk)
-    except (ForecastError, _DifferError):
+    except ForecastError:
         return None
-    return paths if all(_one_world(path_of(name), row) for name, row in needed.items()) else None
+    return paths if all(np.array_equal(path_of(name)[:, :1], row[:, :1]) for name, row in needed.items()) else None
 
 
-def _one_world(path: Array, row: Array | None = None) -> bool:
-    """Tell whether all worlds are one, and that of another path."""
-    first, rows = path[:, :1], still(path)
-    own = alike(path) or (bool((rows[0] == rows[0, 0]).all()) and bool((rows == rows[:, :1]).all()))
-    return own and (row is None or np.array_equal(first, row[:, :1]))
+def _one_world(path: Array) -> bool:
+    """Tell whether all worlds of a path are one."""
+    rows = still(path)
+    return alike(path) or (bool((rows[0] == rows[0, 0]).all()) and bool((rows == rows[:, :1]).all()))
 
 
 class _Stepper:
@@ -251,10 +246,8 @@ class _Stepper:
             path = self.path_of(name)
             if self.draws == self.block.draws:
                 self.needed[name] = dense(path) if len(path) == 1 else path
-            elif _one_world(path):
-                self.needed[name] = pair(path)
             else:
-                raise _DifferError
+                self.needed[name] = pair(path)
         return self.needed[name]
 
     def _between(self, name: str) -> Array:
