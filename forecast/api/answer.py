@@ -523,7 +523,7 @@ class Answer:
         """Return a condition of names in the answer, and of others as `forecast.ask` reads them."""
         own = {*self._knobs, *(() if self._base is None else self._base.quantities)}
         formula, names = words_for_names(text, own)
-        known = {word: quantity_of_text(each) for word, each in names.items()}
+        known = {word: quantity_of_text(each, self._own_scenario) for word, each in names.items()}
         condition = read_condition(formula, known, where="given")
         return replace(condition, typed=text.strip()) if known or " at " in text else condition
 

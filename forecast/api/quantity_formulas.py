@@ -157,6 +157,14 @@ def _parse_measured(text: str) -> Measured:
     return found
 
 
+def formula_of(formula: Formula, quantities: Mapping[str, Quantity]) -> Quantity | QuantityFormula:
+    """Return a formula with quantities in place of its names; of a name alone the quantity."""
+    if isinstance(formula.root, Name):
+        return quantities[formula.root.name]
+    places = {name: Formula(Name(f"#{place}")) for place, name in enumerate(quantities)}
+    return QuantityFormula(formula.substitute(places).root, tuple(quantities.values()))
+
+
 def condition(text: str, known: Mapping[str, Quantity], *, where: str) -> QuantityCondition:
     """Return a condition that is written as in a scenario, or ends in a date: ``run >= 1e28 FLOP at 2030``.
 
@@ -171,13 +179,10 @@ def condition(text: str, known: Mapping[str, Quantity], *, where: str) -> Quanti
         if isinstance(formula.root, (Measured, Text)):
             return formula.root
         quantities = {name: known.get(name, Quantity(stated={}, name=name)) for name in formula.names}
-        if isinstance(formula.root, Name):
-            found = quantities[formula.root.name]
-        else:
-            places = {name: Formula(Name(f"#{place}")) for place, name in enumerate(quantities)}
-            formed = QuantityFormula(formula.substitute(places).root, tuple(quantities.values()))
-            found = Quantity(stated={"expression": formed}, name=names.plain_word(formula.text), automatic=True)
-        return call("at", found, dated["date"]) if dated and quantities else found
+        formed = formula_of(formula, quantities)
+        if isinstance(formed, QuantityFormula):
+            formed = Quantity(stated={"expression": formed}, name=names.plain_word(formula.text), automatic=True)
+        return call("at", formed, dated["date"]) if dated and quantities else formed
 
     left, right = side(read.left), side(read.right)
     if not isinstance(left, Quantity):

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 from forecast import models
 from forecast.api.quantity import Quantity, QuantityCondition, as_quantity
-from forecast.api.quantity_formulas import QuantityFormula, quantities_in
+from forecast.api.quantity_formulas import QuantityFormula, formula_of, quantities_in
 from forecast.errors import UnknownNameError, UsageError, printable
+from forecast.formula import parse_expression
 from forecast.models import Model
 from forecast.scenarios.graph import ScenarioGraph
 from forecast.scenarios.question_text import read_question
@@ -73,8 +74,10 @@ def source_scenarios(*parts: Any) -> dict[str, Scenario]:
     return found
 
 
-def quantity_of_text(text: str) -> Quantity:
+def quantity_of_text(text: str, beside: Scenario | None = None) -> Quantity:
     """Return what a text of `forecast.ask` names as a quantity: of the world, of a scenario, or a column of a file.
+
+    With `beside`, a scenario that it is put into: what both use is used once.
 
     Raises
     ------
@@ -86,11 +89,40 @@ def quantity_of_text(text: str) -> Quantity:
     name = next((each.of.text for each in read.figures.values()), "")
     if name not in read.quantities:
         raise UsageError(f"quantity: expected one name, got '{printable(text, 80)}': calculate with quantities of each")
-    alias, _, own = name.rpartition(".")
-    if isinstance(used := read.stated.get("use", {}).get(alias), str):
-        return quantity_of(Scenario.load(used), own)
-    stated = {key: each for key, each in read.stated.items() if key != "questions"}
-    return quantity_of(replace(read.restated(stated), name=text), name)
+    if isinstance(read.stated.get("use", {}).get(name.rpartition(".")[0]), str):
+        return _used_quantity(read, name)
+    stated, there = read.stated["quantities"], {} if beside is None else beside.stated.get("quantities", {})
+    if beside is not None and all(there.get(each, own) == own for each, own in stated.items()):
+        return _quantity_beside(read, name, there)
+    alone = {key: each for key, each in read.stated.items() if key != "questions"}
+    return quantity_of(replace(read.restated(alone), name=text), name)
+
+
+def _quantity_beside(read: Scenario, name: str, there: Collection[str]) -> Quantity:
+    """Return a quantity of a question as one of another scenario, with the quantities and scenarios that both have."""
+    found = {each: Quantity(stated={}, name=each) for each in there}
+    for each, stated in read.stated["quantities"].items():
+        if each in found:
+            continue
+        if "expression" in stated:
+            formula = parse_expression(stated["expression"], where=name)
+            parts = {part: found[part] if part in found else _used_quantity(read, part) for part in formula.names}
+            found[each] = Quantity(stated={**stated, "expression": formula_of(formula, parts)}, name=each)
+        else:
+            alone = {"title": each, "choices": read.stated["choices"], "quantities": {each: stated}}
+            found[each] = quantity_of(replace(read.restated(alone), name=each), each)
+    return found[name]
+
+
+def _used_quantity(read: Scenario, name: str) -> Quantity:
+    """Return a quantity of a scenario that a question uses; a name without one in front stands for itself."""
+    from forecast.api.scenario import Scenario
+
+    alias, dot, own = name.rpartition(".")
+    if not dot:
+        return Quantity(stated={}, name=name)
+    used = read.stated["use"][alias]
+    return quantity_of(Scenario.load(used) if isinstance(used, str) else Scenario.from_dict(used, name=alias), own)
 
 
 def name_within(scenario: Scenario | None, quantity: Quantity | Model | str) -> str:

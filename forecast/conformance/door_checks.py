@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -17,14 +18,14 @@ from numpy.typing import NDArray
 from forecast import units
 from forecast.conformance.answer_checks import Breach
 from forecast.contract.registry import get_registry
-from forecast.contract.specs import QuantitySpec
+from forecast.contract.specs import QuantitySpec, RivalForecast
 from forecast.errors import ForecastError, printable
 from forecast.projection.engine import project
 from forecast.projection.paths.run_cache import cache_of_process
 from forecast.projection.result import Projection
 from forecast.projection.result.observed_values import last_observation
 from forecast.report.words.number_text import amount, percent
-from forecast.scenarios.question_text import is_name, quantity_name, read_question
+from forecast.scenarios.question_text import is_name, quantity_name, read_line, read_question
 from forecast.scenarios.scenario import Scenario
 
 DOOR_RULES = ("doors", "bounds", "record", "relations")
@@ -67,6 +68,7 @@ def door_breaches(spec: QuantitySpec, *, draws: int = 256, seed: int = 0) -> lis
                 found += _other(spec, door, own, _run(_of_door(head, quantity, scenario), draws, seed))
         for rival in spec.rivals:
             other = read_question(spec.name, shapes=(), rival=rival.name)
+            found += _unlike(spec, rival, other)
             if any(key in each for each in other.stated["quantities"].values() for key in ("limit", "at_least")):
                 found += _outside(spec, f"the rival {rival.name}", _ends(_run(other, draws, seed), spec))
         for name, why in spec.at_most.items():
@@ -112,6 +114,19 @@ def _other(spec: QuantitySpec, door: str, own: Ends, run: Projection) -> Iterato
         yield _breach(
             "doors", spec, f"{door} says {_text(other[at], spec)} where the forecast says {_text(own[at], spec)}"
         )
+
+
+def _unlike(spec: QuantitySpec, rival: RivalForecast, other: Scenario) -> Iterator[Breach]:
+    """Hold a rival that is asked by what it states to the rival that is asked by its name, and to its phrase."""
+    asked = read_line(rival.forecast, settings=rival.settings)
+    alone = not rival.settings and re.fullmatch(r"[\w-]+|[\w-]+/[\w@-]+", rival.forecast)
+    one, two = (([*each.stated["quantities"].values()], each.stated.get("use")) for each in (asked.scenario, other))
+    if one != two and not alone:  # a model is also asked alone, with its shapes
+        yield _breach(
+            "doors", spec, f"{rival.forecast} is read as another forecast than the rival {rival.name}, its own"
+        )
+    elif rival.differs not in asked.read_as:
+        yield _breach("doors", spec, f"{rival.forecast} does not say that it is the rival {rival.name}")
 
 
 def _outside(spec: QuantitySpec, what: str, ends: Ends) -> Iterator[Breach]:

@@ -328,8 +328,8 @@ def event(answer: DateAnswer, chosen: Mapping[str, str], words: Labels, *, short
         title, named = f"'{short_zeros(answer.text)}' holds", set()
     elif short:
         title = words.short(answer.name, title)
-    rest = {choice: value for choice, value in chosen.items() if choice not in named}
     filled = words.title(title, chosen)
+    rest = {c: value for c, value in chosen.items() if c not in named and not filled.startswith(words(value))}
     return f"{filled} ({words.given(rest)})" if rest else filled
 
 
@@ -425,7 +425,8 @@ def value_title(answer: ValueAnswer, chosen: Mapping[str, str], words: Labels, *
     """Return what a value is called, with the definitions that its title does not name."""
     text = answer.title or (f"growth of {answer.text}" if answer.growth else answer.text)
     title = words.title(words.short(answer.name, text) if short else text, chosen)
-    rest = {} if short else {c: v for c, v in chosen.items() if f"{{{c}}}" not in answer.title}
+    told = {c for c, v in chosen.items() if short or f"{{{c}}}" in answer.title or title.startswith(words(v))}
+    rest = {c: v for c, v in chosen.items() if c not in told}
     return f"{title}{f' ({words.given(rest)})' if rest else ''}"
 
 

@@ -329,7 +329,9 @@ def _without_unused(scenario: Scenario, nodes: dict[str, Node]) -> tuple[Scenari
 
     kept = setting_targets.reachable((n for n in left if n in nodes), lambda n: (m for m in beside(n) if m in nodes))
     quantities = {name: each for name, each in scenario.quantities.items() if name in kept}
-    limits = {name: each for name, each in scenario.limits.items() if name in kept}
+    # a quantity that is set needs no more what limited it
+    present = {*kept, *TIME_NAMES}
+    limits = {n: each for n, each in scenario.limits.items() if n in kept and present.issuperset(each.names)}
     needed = replace(scenario, quantities=quantities, limits=limits)
     return needed, {name: node for name, node in nodes.items() if name in kept}
 

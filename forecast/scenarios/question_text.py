@@ -27,8 +27,8 @@ from typing import TYPE_CHECKING, Any, cast
 from forecast.base import access
 from forecast.base.dates import parse_year
 from forecast.contract.registry import Record, get_registry
-from forecast.contract.specs import QuantitySpec, RivalForecast, TrendSpec
-from forecast.errors import UnknownNameError, UsageError, first_names, nearest, printable
+from forecast.contract.specs import EstimateSpec, QuantitySpec, RivalForecast, TrendSpec
+from forecast.errors import ForecastError, UnknownNameError, UsageError, first_names, nearest, printable
 from forecast.formula import SCENARIO_FUNCTIONS, TIME_NAMES, Comparison, Name, Node, parse_expression
 from forecast.formula.reader import RESERVED_NAMES
 
@@ -63,6 +63,8 @@ _AFTER_COLUMN_PATTERN = re.compile(r"\s*($|[-+*/<>=!),])")
 #: A number takes the unit that follows it, so that no part of one is looked up: ``1 EFLOP/s``, ``3 FLOP/(s*USD)``.
 _MEASURED_TEXT = r"(?<![\w.])(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[kMBT]?(?: +(?:1/)?[A-Za-z(][\w*/().]*)?"
 _WORD = re.compile(rf"(?P<number>{_MEASURED_TEXT})|(?P<name>[A-Za-z_][\w./:@-]*)|(?P<other>.)", re.ASCII | re.DOTALL)
+#: What begins a level that is waited for.
+_LEVEL_PATTERN = re.compile(r"\s*[<>=]")
 _NOT_IN_NAMES = re.compile(r"\W+")
 
 
@@ -253,14 +255,24 @@ def read_line(
     >>> read_line("largest-run", settings={"variant": "data-limited"}).settings
     {'model_capability.variant': 'data-limited'}
     """
-    settings = settings or {}
+    settings, read_as = settings or {}, rival_line(text)
+    left = _LEVEL_PATTERN.split(text.strip())[0]
+    values = {str(key).rpartition(".")[2]: str(value) for key, value in settings.items()}
+    for record, door in () if rival else _doors(left):
+        if door.settings.items() <= values.items() and (door.settings or not is_name(left)):
+            text = record.spec.name + text.strip().removeprefix(left)
+            settings = {key: each for key, each in settings.items() if key.rpartition(".")[2] not in door.settings}
+            rival, read_as = "", ""
+            if isinstance(door, RivalForecast):
+                rival, read_as = door.name, _rival_phrase(left, record.spec, door)
+            break
     keys = {key for spec in _world_quantities(text) for key in spec.settings}
     own = {key: value for key, value in settings.items() if key in keys}
     read = partial(read_question, text, series=series, settings=own)
     scenario = read(at=at, until=until, rival=rival, shapes=every_shape() if compare else None)
     names = [*scenario.choices, *scenario.quantities]
     rest = {_full_name(key, names, keys): value for key, value in settings.items() if key not in own}
-    of, read_as = world_quantity(text), rival_line(text)
+    of = world_quantity(text)
     at, until = at or scenario.stated["questions"][QUESTION_NAME].get("dates", ()), until or scenario.until
     rivals = [
         (each, partial(read, at=at, until=until, rival=each.name, shapes=()))
@@ -270,7 +282,7 @@ def read_line(
 
 
 def _full_name(key: Any, names: Sequence[str], others: Collection[str]) -> Any:
-    """Return the name in a scenario of what is set by its own name; what is not of a model has to be one.
+    """Return the name in a scenario of what is set by its own name; any other as it is, which a run may know.
 
     Raises
     ------
@@ -282,9 +294,8 @@ def _full_name(key: Any, names: Sequence[str], others: Collection[str]) -> Any:
     found = [n for n in names if n == f"{quantity_name(used)}.{own}" or (not dot and n.rpartition(".")[2] == key)]
     if len(found) == 1:
         return found[0]
-    if not dot:
-        short = [name.rpartition(".")[2] for name in names]
-        raise UnknownNameError("choice, quantity or input", key, [*others, *short], where="set")
+    if not dot and nearest(key, others):
+        raise UnknownNameError("choice, quantity or input", key, others, where="set")
     return key
 
 
@@ -355,32 +366,74 @@ def check_is_whole(name: str) -> None:
 
 
 def rival_line(text: str) -> str:
-    """Say which rival of a quantity of the world is asked by a name that is no quantity's; empty for none.
+    """Say what is asked by a name that is no quantity's: a rival of one, a trend of it, or an input; else nothing.
 
     Examples
     --------
     >>> rival_line("hpcg@exponential")
     'hpcg@exponential is another forecast of supercomputer-hpcg: one exponential.'
+    >>> rival_line("capability/training-compute")
+    'capability/training-compute is one trend alone. The full forecast of that quantity: forecast ask largest-run'
     """
     for part in _WORD.finditer(text) if _find_file(text, 0) is None else ():
-        record, rival = _quantity_and_rival(part["name"] or "/")
-        if record is not None and rival:
-            spec = record.spec
-            differs = next(each.differs for each in spec.rivals if each.name == rival)
-            return f"{part['name']} is another forecast of {spec.name}: {differs}."
-        name = part["name"] or ""
-        alone = record is None and "/" in name
-        model = get_registry().get("model", name.partition("@")[0]) if alone else None
-        if model is not None and (of := _quantity_of_trend(model)) is not None:
-            return f"{name} is a trend alone; the forecast of what it is of: forecast ask {of.name}"
-    specs = [each.spec for each in get_registry().records("quantity")]
+        name = part["name"] or "/"
+        record, rival = _quantity_and_rival(name)
+        if record is not None and not rival:
+            continue
+        for each, door in _doors(name):
+            if isinstance(door, RivalForecast) and not door.settings and door.name == (rival or door.name):
+                return f"{_rival_phrase(name, each.spec, door)} {_input_line(name)}".strip()
+        model = get_registry().get("model", name.partition("@")[0]) if "/" in name else None
+        if model is not None and (of := _quantity_of_trend(model)) is not None and name != of.forecast:
+            return f"{name} is one trend alone. The full forecast of that quantity: forecast ask {of.name}"
+        if line := _input_line(name):
+            return line
     told = [
-        f"with {choice} = {value} of {spec.name} ({each.differs})"
-        for spec in specs if isinstance(spec, QuantitySpec)
-        for each in spec.rivals if each.forecast == text.strip()
-        for choice, value in each.settings.items()
+        f"with {choice} = {value} of {record.spec.name} ({door.differs})"
+        for record, door in _doors(text.strip()) if isinstance(door, RivalForecast)
+        for choice, value in door.settings.items()
     ]  # fmt: skip
     return f"{text.strip()} is another forecast: {'; '.join(told)}." if told else ""
+
+
+def _doors(text: str) -> Iterator[tuple[Record, QuantitySpec | RivalForecast]]:
+    """Yield the quantities of the world that a text asks for, and which forecast it is: the house's, or a rival's."""
+    for record in get_registry().records("quantity"):
+        for door in (record.spec, *record.spec.rivals):
+            if text and text in (door.forecast, _bare_name(door.forecast), *getattr(door, "also", ())):
+                yield record, door
+
+
+def _rival_phrase(name: str, spec: QuantitySpec, rival: RivalForecast) -> str:
+    return f"{name} is another forecast of {spec.name}: {rival.differs}."
+
+
+def _bare_name(text: str) -> str:
+    """Return a name of the catalogue without its plugin, and a formula as it is."""
+    return text.rpartition("/")[2] if is_name(text) else text
+
+
+def _input_line(name: str) -> str:
+    """Say of which scenarios an estimate is an input, and where it comes from; empty for anything else."""
+    models = list(_models_of_scenarios())
+    named = next((model for scenario, quantity, model in models if name == f"{scenario}.{quantity}"), name)
+    model = get_registry().get("model", named.partition("@")[0])
+    if model is None or not isinstance(model.spec, EstimateSpec):
+        return ""
+    users = dict.fromkeys(user for user, _, each in models if each in (model.full_name, model.spec.name))
+    told = f"an assumption, and no forecast. Source: {model.spec.reference}"
+    return f"{name} is an input of {first_names(users, 4)}: {told}" if users else ""
+
+
+def _models_of_scenarios() -> Iterator[tuple[str, str, str]]:
+    """Yield each registered scenario, and the quantities that its file states by a model, with the model's name."""
+    from forecast.scenarios.registered import read_registered
+
+    for record in get_registry().records("scenario"):
+        with contextlib.suppress(ForecastError):  # which a run of it tells
+            for name, stated in read_registered(record).get("quantities", {}).items():
+                if isinstance(stated, Mapping) and isinstance(stated.get("model"), str):
+                    yield record.spec.name, name, stated["model"]
 
 
 def every_shape() -> tuple[str, ...]:
@@ -516,13 +569,18 @@ class _Names:
             return self.of_the_world(quantity, name, rival)
         bare, at, shape = name.partition("@")
         if (model := get_registry().get("model", bare)) is not None:
+            is_trend = isinstance(model.spec, TrendSpec)
+            for record, door in () if self._within or not is_trend else _doors(f"1/{model.spec.name}"):
+                way = f"forecast ask {record.spec.name}, and for that trend alone --model {door.name}"
+                raise UsageError(f"ask: '{name}' is one over a price: ask for the price, {way}")
             mine = quantity_name(name.partition("/")[2] or name)
             if at:
                 beside = {"shape": registry.find("shape", shape).full_name}
             else:
-                beside = self.shaped(model.full_name) if isinstance(model.spec, TrendSpec) else {}
+                beside = self.shaped(model.full_name) if is_trend else {}
             # of a quantity of the world that rests on it, the bounds are that quantity's
-            bounds = {**({} if self._within else _limits_of_trend(model)), **self.bounds} if beside else {}
+            spec = None if self._within else _quantity_of_trend(model)
+            bounds = {**_limits_of(spec), **self.bounds} if beside else {}
             self.quantities[mine] = {"model": model.full_name, **beside, **bounds}
             self.labels[mine] = model.spec.title or mine
             self.moving = self.moving or bool(beside)
@@ -667,10 +725,10 @@ def _shape_and_members(series: str, *, is_record: bool) -> tuple[str, list[str]]
     return record.full_name, members or [DEFAULT_SHAPE]
 
 
-def _limits_of(spec: QuantitySpec) -> dict[str, str]:
+def _limits_of(spec: QuantitySpec | None) -> dict[str, str]:
     """Return the bounds of a quantity as a scenario states them."""
-    ends = zip(("at_least", "limit"), spec.limits, strict=True)
-    return {key: f"{value!r} {spec.unit}".strip() for key, value in ends if value is not None}
+    ends = () if spec is None else zip(("at_least", "limit"), spec.limits, strict=True)
+    return {key: f"{value!r} {spec.unit}".strip() for key, value in ends if spec and value is not None}
 
 
 def _quantity_of_trend(model: Record) -> QuantitySpec | None:
@@ -685,11 +743,6 @@ def _quantity_of_trend(model: Record) -> QuantitySpec | None:
     return None
 
 
-def _limits_of_trend(model: Record) -> dict[str, str]:
-    """Return the bounds of the quantity of the world that a trend forecasts; empty for any other."""
-    return {} if (spec := _quantity_of_trend(model)) is None else _limits_of(spec)
-
-
 def _quantity_and_rival(name: str, *, doors: bool = True) -> tuple[Record | None, str]:
     """Return the quantity of the world that a name asks for, and the rival that it asks for.
 
@@ -699,15 +752,10 @@ def _quantity_and_rival(name: str, *, doors: bool = True) -> tuple[Record | None
     found = get_registry().get("quantity", name) if doors or "/" not in name else None
     if found is not None or not doors or "/" in name:
         return found, ""
-    records = [(each, each.spec) for each in get_registry().records("quantity")]
-    for record, spec in records:
-        if name in spec.also or (name == spec.forecast and not spec.settings):
-            return record, ""
-    for record, spec in records:
-        rivals = [r.name for r in spec.rivals if name in (r.forecast, r.forecast.partition("/")[2]) and not r.settings]
-        if rivals and ("." in name or "@" in name):
-            return record, rivals[0]
-    return None, ""
+    records = [(each, door) for each, door in _doors(name) if not door.settings or name in getattr(door, "also", ())]
+    house = next((record for record, door in records if door is record.spec), None)
+    rivals = records if house is None and ("." in name or "@" in name) else []
+    return next(((record, door.name) for record, door in rivals), (house, ""))
 
 
 def _choice_record(stated: Any) -> dict[str, Any]:

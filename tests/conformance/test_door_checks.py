@@ -8,6 +8,7 @@ import forecast
 from forecast.conformance.door_checks import door_breaches
 from forecast.contract.registry import get_registry
 from forecast.errors import PluginContractError
+from tests.scenarios.test_world_quantities import PLUGIN
 from tests.toolkit import command
 
 RUN = get_registry().find("quantity", "run-power").spec
@@ -46,6 +47,16 @@ def test_a_quantity_is_no_part_of_itself_and_a_part_says_why():
     for wrong in ({"run-power": "it is"}, {"largest-site-power": " "}):
         with pytest.raises(PluginContractError, match=r"at_most.*expected another quantity, and why"):
             dataclasses.replace(RUN, at_most=wrong)
+
+
+@pytest.mark.parametrize(
+    ("also", "says"), [("", []), ('"landauer",', ["landauer does not say that it is the rival heat"])]
+)
+def test_a_rival_that_is_asked_by_its_own_name_says_that_it_is_one(fake_plugins, also, says):
+    rival = 'RivalForecast(name="heat", differs="of heat alone", forecast="landauer")'
+    fake_plugins.add("wrong", PLUGIN.format(more=f'forecast="brain/carlsmith-2020", also=({also}), rivals=({rival},)'))
+    found = door_breaches(get_registry().find("quantity", "speed").spec, draws=64)
+    assert [each.message for each in found] == says
 
 
 @pytest.mark.slow

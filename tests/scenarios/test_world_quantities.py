@@ -245,4 +245,44 @@ def test_every_name_of_a_rival_is_read_as_it():
     for name in ("run-cost@exponential", "capability/run-cost@exponential"):
         assert values(name).max() <= get_registry().find("quantity", "run-cost").spec.ceiling
     assert "precision = fp16 of device-rate-per-watt-fp16 (its own trend" in rival_line("gpu-capability.per_watt")
+    ceiling = get_registry().find("quantity", "largest-site").spec.ceiling
+    assert values("brain-parity.machine", with_={"brain_parity.metric": "ai-cluster"}).max() <= ceiling
+    one, other = values("1/model-tokens.tokens_per_dollar"), values("token-price", model="trend-and-links")
+    np.testing.assert_array_equal(one, other)  # a rival that is a formula is asked by it too
+    np.testing.assert_allclose(values("model-tokens.tokens_per_dollar") * np.squeeze(other), 1)  # and not itself it
     assert values("largest-site-power").min() >= get_registry().find("quantity", "largest-site-power").spec.floor
+
+
+def test_an_answer_says_of_an_input_what_takes_it_and_of_a_price_there_is_one_name(capsys):
+    ask = command("ask")
+    assert "automated-now is an input of model-money: an assumption, and no forecast. Source: Kwa" in (
+        ask(capsys, "automated-now", "--draws", "64").out
+    )
+    assert rival_line("model-hardware.lifetime").startswith("model-hardware.lifetime is an input of model-hardware: ")
+    assert rival_line("run-price-performance").startswith("run-price-performance is another forecast of training-flop")
+    for name in ("tokens-per-dollar", "capability/tokens-per-dollar@exponential"):
+        with pytest.raises(UsageError, match="one over a price: ask for the price, forecast ask token-price, and"):
+            read_question(name)
+    assert values("token-price", model="tokens-per-dollar").size
+    assert "HPCG of the best supercomputer: " in ask(capsys, "hpcg", "--at", "2030", "--draws", "64").out
+
+
+def test_a_setting_that_moves_nothing_names_some_that_do(capsys):
+    ask = command("ask")
+    for key in ("pace", "model_capability.pace"):
+        found = ask(capsys, "largest-run", "--set", f"{key}=3", "--draws", "64")
+        assert "set model_capability.pace: no answer depends on it; what is asked depends on model_capab" in found.err
+    first = found.err.split("depends on ")[2].split(",")[0]
+    assert ask(capsys, "largest-run", "--set", f"{first}=1e28", "--draws", "64").code == 0
+    assert "did you mean 'model_capability.variant'?" in ask(capsys, "largest-run", "--set", "varient=x").err
+    # what limits it is no more needed
+    assert ask(capsys, "largest-run", "--set", "model_capability.paid=1e28", "--draws", "64").code == 0
+
+
+@pytest.mark.filterwarnings("ignore::forecast.ForecastWarning")
+def test_what_is_given_stands_in_the_worlds_that_are_drawn_already():
+    answer = forecast.ask("horizon-50 >= 167 h", draws=64)
+    for name in ("largest-run", "notable-run", "model-capability.run"):
+        given = answer.given(f"{name} >= 1e26 FLOP at 2030")
+        assert sum("model-capability" in str(each) for each in given.scenario.stated["use"].values()) == 1
+        assert name == "notable-run" or given.median == answer.median  # of the largest it holds in every world

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from forecast.errors import UnknownNameError, UsageError, first_names, printable
+from forecast.errors import UnknownNameError, UsageError, first_names, nearest, printable
 from forecast.formula import TIME_NAMES
 from forecast.models import FittedModel
 from forecast.models.nesting import walk_models
@@ -75,8 +75,12 @@ def set_parameters(graph: ScenarioGraph, given: Mapping[str, object]) -> dict[st
         name = str(key).rpartition(".")[2]
         matches = fitted_models(graph, key)
         if not matches:
-            known = [*graph.scenario.choices, *graph.quantities, *graph.inputs]
-            raise UnknownNameError("choice, quantity or input", key, known, where="set")
+            useful = [n for n in needed_by_questions(graph, shown=True) if not graph.nodes[n].hidden]
+            known = [*graph.scenario.choices, *useful, *graph.inputs]
+            ends = {n.rpartition(".")[2]: n for n in known}  # of a scenario that is used, without its name in front
+            near = "" if nearest(str(key), known) else ends.get(nearest(str(key), ends) or "", "")
+            note = near and f"did you mean '{near}'?"
+            raise UnknownNameError("choice, quantity or input", key, known, where="set", note=note)
         for match in matches:
             out.setdefault(match, {})[name] = value
     return out
@@ -161,7 +165,7 @@ def meant(graph: ScenarioGraph, key: str) -> set[str]:
     ------
     UnknownNameError
     """
-    if key in graph.nodes:
+    if key in graph.nodes or key in graph.scenario.used:  # of which what is not needed has no node
         return {key}
     owners = {each.rpartition(".")[0] for each in matching_inputs(graph, key)} or set(
         set_parameters(graph, {key: None})
@@ -279,5 +283,7 @@ def _instead(graph: ScenarioGraph, changed: Collection[str], *, shown: bool) -> 
             beside.setdefault(source, []).append(name)
     near = reachable(changed, lambda name: beside.get(name, ()))
     useful = [n for n in (*near, *known) if n in known and n not in changed and not graph.nodes[n].hidden]
-    useful = [n for n in dict.fromkeys(useful) if not shown or _shows_change(graph, {n}, own=True, unset=changed)]
+    useful = [
+        n for n in dict.fromkeys(useful) if not shown or _shows_change(graph, {n}, own=True, echo=True, unset=changed)
+    ]
     return f"no answer depends on it; what is asked depends on {first_names([*useful, *graph.dims(list(known))])}"
