@@ -151,6 +151,18 @@ def test_a_forecast_that_cannot_be_asked_is_one_sentence(fake_plugins, more, err
         read_question("speed")
 
 
+def test_a_plugin_may_have_its_own_forecast_of_a_quantity_which_is_asked_by_name_and_said(capsys, fake_plugins):
+    fake_plugins.add(
+        "mine", PLUGIN.format(more='forecast="hardware/linpack"').replace('"speed"', '"supercomputer-hpl"')
+    )
+    told = command("ask")(capsys, "mine/supercomputer-hpl", "--at", "2030", "--draws", "64")
+    said = "mine/supercomputer-hpl is one plugin's forecast. There is another: forecast ask hardware/supercomputer-hpl"
+    assert told.out.startswith(said)
+    assert command("ask")(capsys, "hardware/supercomputer-hpl", "--at", "2030", "--draws", "64").code == 0
+    with pytest.raises(AmbiguousNameError, match="hardware/supercomputer-hpl, mine/supercomputer-hpl"):
+        read_question("supercomputer-hpl")
+
+
 def test_two_plugins_that_name_one_quantity_are_named(fake_plugins):
     for name in ("one", "two"):
         fake_plugins.add(name, PLUGIN.format(more='forecast="hardware/linpack"'))
