@@ -127,7 +127,7 @@ def test_data_is_the_answer_and_what_is_behind_it_on_request(said):
 
 
 def test_what_is_set_is_named_as_a_person_types_it(said):
-    for asked, typed, near in (("device-price", "devic", "device"), ("largest-run", "runn", "run")):
+    for asked, typed, near in (("device-price", "devic", "device"), ("largest-run", "runn", "model_capability.run")):
         assert f"did you mean '{near}'?" in said("ask", asked, "--set", f"{typed}=1").err
     short, whole = (
         result_of(said, "chip-stock", "--at", "2030", "--set", f"{name}=data-limited")["answer"]

@@ -76,10 +76,10 @@ def set_parameters(graph: ScenarioGraph, given: Mapping[str, object]) -> dict[st
         matches = fitted_models(graph, key)
         if not matches:
             useful = [n for n in needed_by_questions(graph, shown=True) if not graph.nodes[n].hidden]
-            known = [*graph.scenario.choices, *useful, *graph.inputs]
+            known = [*graph.scenario.choices, *useful]
             ends = {n.rpartition(".")[2]: n for n in known}  # of a scenario that is used, without its name in front
             near = "" if nearest(str(key), known) else ends.get(nearest(str(key), ends) or "", "")
-            note = near and f"did you mean '{near}'?"
+            note, known = near and f"did you mean '{near}'?", [*known, *graph.inputs]
             raise UnknownNameError("choice, quantity or input", key, known, where="set", note=note)
         for match in matches:
             out.setdefault(match, {})[name] = value
