@@ -389,7 +389,7 @@ def rival_line(text: str) -> str:
         model = get_registry().get("model", name.partition("@")[0]) if "/" in name else None
         if model is not None and (of := _quantity_of_trend(model)) is not None and name != of.forecast:
             return f"{name} is one trend alone. The full forecast of that quantity: forecast ask {of.name}"
-        if line := _input_line(name):
+        if not any(_doors(name)) and (line := _input_line(name)):  # of no quantity the forecast
             return line
     told = [
         f"with {choice} = {value} of {record.spec.name} ({door.differs})"
