@@ -42,10 +42,10 @@ from forecast.report.headline import (
 )
 from forecast.report.result_data import driver_rows, newest_data
 from forecast.report.rows import (
-    COLUMNS,
     ReportRow,
     RowGroup,
     answer_row,
+    date_columns,
     quantity_row,
     question_label,
     race_group,
@@ -53,7 +53,7 @@ from forecast.report.rows import (
     scaled_group,
     table_cells,
 )
-from forecast.report.words.date_text import as_text
+from forecast.report.words.date_text import as_text, day_text
 from forecast.report.words.number_text import amount, percent, short_zeros
 from forecast.report.words.patterns import fill
 from forecast.sensitivity.first_order import MIN_DRIVER_SHARE, certain
@@ -131,7 +131,7 @@ def brief(run: Projection, *, today: str = "", by: str = "", level: float = DEFA
         Of an interval of the sentence's answer that is told beside that of 90 %.
     """
     words, opening, (changes, unmoved) = Labels(run), run.opening, moved_and_unmoved(run)
-    moved = driver_rows(run, least=0.0, only=[opening.name])[0] if isinstance(opening, DateAnswer) else {"drivers": []}
+    moved = driver_rows(run, least=0.0, only=[opening.name])[0] if opening is not None else {"drivers": []}
     rows = moved["drivers"]
     if len(rows) == 1 and rows[0]["share"] < 1 - MIN_DRIVER_SHARE:
         rows = []  # one number alone is uncertain: what it does not explain is chance, and no interaction
@@ -195,7 +195,7 @@ def _date_group(answer: DateAnswer, words: Labels, by: str, *, label: str = "") 
         if other is not answer:
             named = {c: v for c, v in other.default.items() if f"{{{c}}}" in other.title}
             rows.append(answer_row(other, other.default, event(other, named, words, short=True)))
-    return RowGroup(rows=tuple(rows), columns=COLUMNS["date"], kind="date", ends=answer.run.span)
+    return RowGroup(rows=tuple(rows), columns=date_columns(answer.run.span[1]), kind="date", ends=answer.run.span)
 
 
 def _along(answer: ProjectedAnswer, words: Labels, by: str, label: str) -> Iterator[ReportRow]:
@@ -308,7 +308,7 @@ def by_today(run: Projection, words: Labels, today: str) -> str:
         return ""
     first, *others = ((answer, percent(answer.probability(year))) for answer in single[:_MAX_OBSERVATIONS])
     rest = (fill("by_today", "of", event=event(a, a.default, words, short=True), p=p) for a, p in others)
-    return "; ".join([fill("by_today", p=first[1]), *rest])
+    return "; ".join([fill("by_today", p=first[1], today=day_text(today)), *rest])
 
 
 def _computed(words: Labels, answers: Sequence[ProjectedAnswer], most: int, today: str) -> Iterator[str]:
@@ -444,7 +444,7 @@ def _of_answer(answer: ProjectedAnswer, words: Labels) -> Iterator[RowGroup]:
         if answer.choices:
             rows = [ReportRow(label=title), *_answer_rows(answer, words)]
         rows += _by_dates(answer)
-        yield RowGroup(rows=tuple(rows), columns=COLUMNS["date"], kind="date", ends=answer.run.span)
+        yield RowGroup(rows=tuple(rows), columns=date_columns(answer.run.span[1]), kind="date", ends=answer.run.span)
     elif isinstance(answer, ValueAnswer):
         rows = [ReportRow(label=_title_with_choices(value_title(answer, {}, words, short=True), answer, words))]
         for at in answer.at:

@@ -17,7 +17,7 @@ from forecast.projection.result.combinations import finite_or_none, iso
 from forecast.projection.result.observed_values import last_observation
 from forecast.projection.result.projected_answers import AnswerDistribution, AnswerRow, FirstRow
 from forecast.report.headline import Labels, opening_sentence
-from forecast.report.words.date_text import age
+from forecast.report.words.date_text import age, day_text
 from forecast.sensitivity.first_order import first_order, uncertain
 
 
@@ -398,7 +398,8 @@ def newest_data(run: Projection, today: str = "", most: int = 2) -> str:
         years = year_of(today or date) - year_of(date)
         texts.append(f"{short} {date[:7]} ({age(years) if years >= 0 else 'planned'})" if today else f"{short} {date}")
     more = f", and {len(ages) - len(texts)} more to {ages[-1][1][:7]}" if len(ages) > len(texts) else ""
-    return f"Newest data: {', '.join(texts)}{more}" if texts else ""
+    seen = f" on {day_text(today)}" if today else ""
+    return f"Newest data{seen}: {', '.join(texts)}{more}" if texts else ""
 
 
 # --- As one table -----------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from forecast.projection.result import (
 )
 from forecast.projection.result.projected_answers import RankingRow
 from forecast.report.headline import Labels, event, first_shares, on_date, share_text, starts_after_rows, value_title
-from forecast.report.words.date_text import date_cell, fine_interval, fine_span
+from forecast.report.words.date_text import as_text, date_cell, fine_interval, fine_span
 from forecast.report.words.number_text import (
     amount,
     amount_range,
@@ -35,12 +35,21 @@ from forecast.sensitivity.first_order import certain
 
 #: What stands above the cells of rows, by what these are of: the page reads it too.
 COLUMNS = {
-    "date": ("median", "90 %", "never"),
+    "date": ("median", "90 %", "not by the end"),
     "value": ("median", "90 %", ""),
     "rank": ("median", "90 %", "best in", "tier"),
     "first": ("share of worlds",),
     "change": ("as it was", "changed", "difference"),
 }
+
+
+def date_columns(until: float) -> tuple[str, ...]:
+    """Return the columns of dates that are asked for up to a last one: what *never* means there is said."""
+    columns = list(COLUMNS["date"])
+    columns[2] = f"not by {as_text(until)}"
+    return tuple(columns)
+
+
 #: A ranking in more combinations of choices than this shows only the best value of each.
 MAX_RANKING_COMBINATIONS = 2
 #: Columns of a terminal for a heading, so that what stands at its end is never cut.

@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 
 from forecast.report.brief import Brief
-from forecast.report.rows import ReportRow, RowGroup
+from forecast.report.rows import COLUMNS, ReportRow, RowGroup
 from forecast.report.words.date_text import as_text
 from forecast.report.words.number_text import format_number, in_signs, percent, scale_of
 from forecast.report.words.patterns import fill
@@ -63,13 +63,35 @@ def brief_lines(
     below = (
         min(sum(len(_wrap_text(text, width, hanging=2)) for text in brief.notes) + 1, _MAX_NOTES) if brief.notes else 0
     )
-    body, missing = _body(brief, width, room - below, marks if charts else None) if brief.groups else ([], 0)
+    body, missing, key = list[str](), 0, list[str]()
+    for _ in range(2 if brief.groups else 0):  # the key of the marks takes lines from the tables
+        body, missing = _body(brief, width, room - below - len(key), marks if charts else None)
+        key = [] if room <= _MIN_BODY_LINES else _wrap_text(_key_of_marks(brief, body, marks), width, hanging=2)
     left = ", ".join([*([f"{missing} more rows"] if missing > 1 else ["1 more row"] if missing else []), *brief.left])
+    body += key
     notes, unread = _fitting_notes(brief.notes, width, room - len(body))
     left = ", ".join([*([f"{unread} more lines"] if unread else []), *([left] if left else [])])
     tail = _wrap_text(f"More with --show: {left}. Exact values: --json.", width, hanging=2)
     out = [*head, *(["", *body] if body else []), *(["", *notes] if notes else []), "", *foot, *tail]
     return [line.replace("…", ".") for line in out] if ascii_only else out
+
+
+def _key_of_marks(brief: Brief, body: Sequence[str], marks: dict[str, str]) -> str:
+    """Explain the marks that the tables have; empty where they have none."""
+    drawn, dated = "".join(body), next((group for group in brief.groups if group.kind == "date"), None)
+    if any(group.columns == COLUMNS["rank"] for group in brief.groups):
+        told = "Marks: a percentage is the share of worlds in which it is best; a tier, those too close to tell apart"
+        return f"{told}; (est.), a figure of it is estimated." if "(est.)" in drawn else f"{told}."
+    if all(group.kind == "text" for group in brief.groups):
+        return ""
+    meanings = {marks["dot"]: "median", marks["box"]: "middle half", marks["line"]: "90 %"}
+    texts = [f"{mark} {meaning}" for mark, meaning in meanings.items() if mark in drawn]
+    if dated is not None:
+        end = as_text(dated.ends[1], fine=True)
+        after = [mark for mark in (marks["more"], f">{as_text(dated.ends[1])}") if mark in drawn]
+        texts += [f"{' '.join(after)} after {end}, or never"] if after else []
+        texts += [f"≤{as_text(dated.ends[0], fine=True, short=True)} already so by then"] if "≤" in drawn else []
+    return f"Marks: {'; '.join(texts)}." if texts else ""
 
 
 def _change_lines(brief: Brief, width: int) -> list[str]:
@@ -198,6 +220,8 @@ def _chart_lines(group: RowGroup, rows: Sequence[ReportRow], width: int, marks: 
     spans = any(row.spread is not None for row in rows) and group.kind != "text"
     cells, factor, unit = _in_one_unit(group, rows)
     heads = group.columns if spans else [""] * len(group.columns)
+    if width <= _FULL_WIDTH:  # as the cells have it, and the key explains
+        heads = [name.replace("not by ", ">") for name in heads]
     used = [i for i in range(len(heads)) if any(cell[i] for cell in cells)]
     widths = {i: max(_width(heads[i]), *(_width(cell[i]) for cell in cells)) for i in used}
     free = width - sum(widths.values()) - 2 * len(used)

@@ -19,7 +19,7 @@ from forecast.base.arrays import Array, IntArray
 from forecast.base.lazy import xr
 from forecast.errors import UnknownNameError
 from forecast.projection.crossing import answer_ranks, weighted_variance
-from forecast.projection.result import DateAnswer, Projection
+from forecast.projection.result import DateAnswer, ProjectedAnswer, Projection, RankingAnswer, ValueAnswer
 
 #: Smallest share of the variance that is worth a line.
 MIN_DRIVER_SHARE = 0.02
@@ -30,7 +30,10 @@ MIN_DRAWS_PER_BIN, MAX_BINS = 25, 32
 def first_order(
     run: Projection, question: str, *, among: Mapping[str, UncertainNumber] | None = None
 ) -> list[dict[str, Any]]:
-    """Return the shares of the variance of a question's date, the largest first.
+    """Return the shares of the variance of what a question is answered, the largest first.
+
+    Of a date or a value it is the answer itself. Of a ranking it is by how much its likeliest winner is ahead of the
+    best of all others.
 
     Parameters
     ----------
@@ -60,9 +63,23 @@ def first_order(
     'x'
     """
     answer = run.answers.get(question)
-    if not isinstance(answer, DateAnswer):
-        raise UnknownNameError("question", question, [each.name for each in run.dates])
-    return variance_shares(run, answer.unmasked, answer.failing, among=among)
+    if answer is None:
+        raise UnknownNameError("question", question, list(run.answers))
+    if isinstance(answer, DateAnswer):
+        return variance_shares(run, answer.unmasked, answer.failing, among=among)
+    worlds = answer.worlds if isinstance(answer, ValueAnswer) else _lead(answer)
+    return [] if worlds is None else variance_shares(run, worlds.fillna(0.0), worlds.isnull(), among=among)
+
+
+def _lead(ranking: ProjectedAnswer) -> xr.DataArray | None:
+    """Return how far the likeliest winner is ahead of the best of all others, in every stored world."""
+    best = ranking.table[0].best if isinstance(ranking, RankingAnswer) and ranking.contests is not None else None
+    if best is None or len(ranking.table[0].order) < 2:
+        return None
+    asked = {choice: value for choice, value in ranking.table[0].choices.items() if choice in ranking.run.definitions}
+    worlds, over = ranking.contests.sel(asked, drop=True), ranking.over_choice
+    sizes = (worlds["value"] * (-1.0 if ranking.best == "lowest" else 1.0)).where(worlds["takes"] == 1)
+    return sizes.sel({over: best.name}, drop=True) - sizes.drop_sel({over: best.name}).max(over)
 
 
 def variance_shares(

@@ -36,7 +36,7 @@ def test_an_answer_is_one_screen_and_opens_with_its_sentence(said):
     assert len(lines) <= 24
     assert max(map(len, lines)) <= 80
     assert any(line.startswith("Most sensitive to: ") for line in lines)
-    assert any(line.startswith("Newest data: ") for line in lines)
+    assert any(line.startswith("Newest data on ") for line in lines)
     assert "More with --show: " in out
     assert " answers (" in " ".join(lines)
 

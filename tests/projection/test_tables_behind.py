@@ -65,7 +65,9 @@ def test_each_table_and_file_says_its_last_date(folder):
     assert run.newest == {"prices": "2025-02-03", "speeds.csv": "2023-05-01"}
     assert max(run.newest.values()) == "2025-02-03"
     assert result_data.newest_data(run) == "Newest data: prices 2025-02-03, speeds.csv 2023-05-01"
-    assert result_data.newest_data(run, "2026-02-03").startswith("Newest data: prices 2025-02 (12 months old), sp")
+    assert result_data.newest_data(run, "2026-02-03").startswith(
+        "Newest data on 3 February 2026: prices 2025-02 (12 months old), sp"
+    )
     assert "prices 2025-02 (planned)" in result_data.newest_data(run, "2025-01-01")
 
 
@@ -125,7 +127,7 @@ def test_the_command_says_it_in_one_line(folder, capsys):
     priced(folder, "day")
     path = str(scenario(folder))
     said = command("run")(capsys, path, "--draws", "8")
-    (line,) = [line for line in said.out.splitlines() if line.startswith("Newest data: ")]
+    (line,) = [line for line in said.out.splitlines() if line.startswith("Newest data on ")]
     today, then = decimal_year(np.array([datetime.date.today(), datetime.date(2025, 2, 3)], dtype="datetime64[s]"))
     assert f"prices 2025-02 ({age(today - then)})" in line
     result = json.loads(command("run")(capsys, path, "--draws", "8", "--json").out)["result"]

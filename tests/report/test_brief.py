@@ -14,7 +14,7 @@ from forecast.projection.result import AnswerDistribution
 from forecast.report import result_data
 from forecast.report.brief import Brief, brief
 from forecast.report.headline import Labels, opening_sentence
-from forecast.report.rows import COLUMNS, ReportRow, RowGroup
+from forecast.report.rows import ReportRow, RowGroup, date_columns
 from forecast.report.screen import HEIGHT, brief_lines
 from forecast.scenarios.toml_text import toml_text
 
@@ -250,6 +250,10 @@ def test_lines_fit_and_bars_stand_where_the_dates_are(run, width, ascii_only):
     assert abs(at - expected) <= 1.5
     assert (">" if ascii_only else "▶") in flat
     assert ">2040" in flat
+    key = next(line for line in out if line.startswith("Marks: "))
+    assert "90 %" in key
+    assert f"{'>' if ascii_only else '▶'} >2040 after January 2040, or never" in " ".join(" ".join(out).split())
+    assert ("not by 2040" if width > 80 else ">2040") in axis
 
 
 @pytest.mark.parametrize("width", [48, 58, 80])
@@ -312,7 +316,7 @@ def test_a_long_label_is_broken_and_its_chart_keeps_its_columns():
     label = "a question whose label is much longer than the columns beside a chart"
     row = ReportRow(label=label, cells=("2027-09", "2027-05 to 2028-02", "under 1 %"),
                     spread=AnswerDistribution(quantiles=(2027.4, 2027.5, 2027.7, 2027.9, 2028.1)))  # fmt: skip
-    group = RowGroup(rows=(row,), columns=COLUMNS["date"], kind="date", ends=(2025.0, 2040.0))
+    group = RowGroup(rows=(row,), columns=date_columns(2040.0), kind="date", ends=(2025.0, 2040.0))
     out = brief_lines(Brief(sentence="It is so.", groups=(group,)), 80)
     axis = next(line for line in out if "median" in line)
     assert axis.index("2040") + 4 - axis.index("2025") >= 24

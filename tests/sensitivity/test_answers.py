@@ -92,3 +92,24 @@ def test_where_every_draw_answers_alike_nothing_moves_the_answer(least):
         draws=2048,
     )
     assert first_order(run, "q") == []
+
+
+def test_a_value_and_a_ranking_have_drivers_too():
+    wide, narrow = ({"p05": np.exp(-s * 1.6448536), "p95": np.exp(s * 1.6448536), "unit": ""} for s in (0.9, 0.3))
+    quantities = {"wide": wide, "narrow": narrow, "idle": wide, "product": {"expression": "wide*narrow"}}
+    quantities["cost"] = {"expression": "1 + {card}*(product - 1)"}
+    scenario = {
+        "start": 2025, "until": 2030, "quantities": quantities, "choices": {"card": {"values": ["0", "1"]}},
+        "questions": {
+            "size": {"value": "product", "dates": ["2030"]}, "which": {"rank": "cost", "over": "card", "best": "lowest"},
+        },
+    }  # fmt: skip
+    run = forecast.project(scenario, draws=8000)
+    for question in ("size", "which"):  # shares of a sum of normal logarithms; by rank for both
+        found = shares(first_order(run, question))
+        assert found["wide"] == pytest.approx(0.9, abs=0.06), question
+        assert found["narrow"] == pytest.approx(0.1, abs=0.05), question
+        assert "idle" not in found or found["idle"] < 0.01
+        assert "card" not in found
+    with pytest.raises(UnknownNameError, match="did you mean 'which'"):
+        first_order(run, "wich")

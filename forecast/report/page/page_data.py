@@ -36,7 +36,7 @@ from forecast.report.page.appendices import AssumptionLabels, about, appendices,
 from forecast.report.page.draw_encoding import EncodedDraws, EncodedValues, encode_codes, shorter, to_base64
 from forecast.report.page.lever_controls import LeverAnswers, answer_titles, carried_answer, lever_controls
 from forecast.report.page.tornado_data import tornado_data
-from forecast.report.rows import COLUMNS, MAX_RANKING_COMBINATIONS, question_label, race_group
+from forecast.report.rows import COLUMNS, MAX_RANKING_COMBINATIONS, date_columns, question_label, race_group
 from forecast.report.words.number_text import amount, percent, scale_of
 from forecast.report.words.patterns import fill, load_patterns
 from forecast.scenarios.authored_sentences import CONTENDER_SLOT, SLOT, SLOTS
@@ -146,7 +146,7 @@ def answer_data(run: Projection, worlds: EncodedDraws, lever_answers: LeverAnswe
             for name, each in worlds.questions.items()
         ],
         "firsts": [_contest(each, words) for each in run.firsts],
-        "columns": COLUMNS,
+        "columns": COLUMNS | {"date": date_columns(last)},
         "most_orders": MAX_RANKING_COMBINATIONS,
         "most_said": MAX_SENTENCE_COMBINATIONS,
         "most_named": MAX_NAMED,

@@ -52,6 +52,17 @@ def as_text(year: float, *, fine: bool = False, short: bool = False) -> str:
     return f"{whole}-{number:02d}" if short else f"{load_patterns()['months'][number - 1]} {whole}"
 
 
+def day_text(day: str) -> str:
+    """Say an ISO day.
+
+    Examples
+    --------
+    >>> day_text("2026-11-09")
+    '9 November 2026'
+    """
+    return f"{int(day[8:10])} {load_patterns()['months'][int(day[5:7]) - 1]} {day[:4]}"
+
+
 def date_cell(
     year: float, until: float, *, fine: bool = False, already: bool = False, unseen: float | None = None
 ) -> str:
