@@ -101,7 +101,8 @@ def test_a_value_and_a_ranking_have_drivers_too():
     scenario = {
         "start": 2025, "until": 2030, "quantities": quantities, "choices": {"card": {"values": ["0", "1"]}},
         "questions": {
-            "size": {"value": "product", "dates": ["2030"]}, "which": {"rank": "cost", "over": "card", "best": "lowest"},
+            "size": {"value": "product", "dates": ["2030"]},
+            "which": {"rank": "cost", "over": "card", "best": "lowest"},
         },
     }  # fmt: skip
     run = forecast.project(scenario, draws=8000)
