@@ -137,9 +137,10 @@ def brief(run: Projection, *, today: str = "", by: str = "", level: float = DEFA
         rows = []  # one number alone is uncertain: what it does not explain is chance, and no interaction
     alone = sum(row["share"] for row in rows)
     stated = next((row["name"] for row in rows if row["kind"] == "number"), "") if "note" in moved else ""
+    chances = ", ".join(f"{row.cells[0]} {row.label}" for row in _by_dates(opening))
     details = {
         "level": "" if level == DEFAULT_LEVEL else at_level(opening, level),
-        "dates": ", ".join(f"{row.cells[0]} {row.label}" for row in _by_dates(opening)),
+        "dates": f"Its chance: {chances}" if chances else "",
         "today": by_today(run, words, today),
         "memory": _from_memory(run, words, [row["name"] for row in rows if row["share"] >= MIN_DRIVER_SHARE]),
         "observed": last_observed(run, words, today),
@@ -308,7 +309,7 @@ def by_today(run: Projection, words: Labels, today: str) -> str:
         return ""
     first, *others = ((answer, percent(answer.probability(year))) for answer in single[:_MAX_OBSERVATIONS])
     rest = (fill("by_today", "of", event=event(a, a.default, words, short=True), p=p) for a, p in others)
-    return "; ".join([fill("by_today", p=first[1], today=day_text(today)), *rest])
+    return "; ".join([fill("by_today", p=first[1], today=day_text(today), published=day_text(run.published_on)), *rest])
 
 
 def _computed(words: Labels, answers: Sequence[ProjectedAnswer], most: int, today: str) -> Iterator[str]:

@@ -395,7 +395,7 @@ def newest_data(run: Projection, today: str = "", most: int = 2) -> str:
     for name, date in ages[:most]:
         plugin, _, own = name.rpartition("/")  # a table, else a file or a quantity
         short = words(name) if name in words else printable(own.replace("-", " ") if plugin else own, 60)
-        years = year_of(today or date) - year_of(date)
+        years = year_of((today or date)[:7]) - year_of(date[:7])  # by the months that are said
         texts.append(f"{short} {date[:7]} ({age(years) if years >= 0 else 'planned'})" if today else f"{short} {date}")
     more = f", and {len(ages) - len(texts)} more to {ages[-1][1][:7]}" if len(ages) > len(texts) else ""
     seen = f" on {day_text(today)}" if today else ""

@@ -45,9 +45,7 @@ COLUMNS = {
 
 def date_columns(until: float) -> tuple[str, ...]:
     """Return the columns of dates that are asked for up to a last one: what *never* means there is said."""
-    columns = list(COLUMNS["date"])
-    columns[2] = f"not by {as_text(until)}"
-    return tuple(columns)
+    return tuple(f"not by {as_text(until)}" if "not by" in name else name for name in COLUMNS["date"])
 
 
 #: A ranking in more combinations of choices than this shows only the best value of each.

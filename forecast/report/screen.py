@@ -78,19 +78,17 @@ def brief_lines(
 
 def _key_of_marks(brief: Brief, body: Sequence[str], marks: dict[str, str]) -> str:
     """Explain the marks that the tables have; empty where they have none."""
-    drawn, dated = "".join(body), next((group for group in brief.groups if group.kind == "date"), None)
+    drawn, texts = "".join(body), []
     if any(group.columns == COLUMNS["rank"] for group in brief.groups):
-        told = "Marks: a percentage is the share of worlds in which it is best; a tier, those too close to tell apart"
-        return f"{told}; (est.), a figure of it is estimated." if "(est.)" in drawn else f"{told}."
-    if all(group.kind == "text" for group in brief.groups):
-        return ""
-    meanings = {marks["dot"]: "median", marks["box"]: "middle half", marks["line"]: "90 %"}
-    texts = [f"{mark} {meaning}" for mark, meaning in meanings.items() if mark in drawn]
-    if dated is not None:
-        end = as_text(dated.ends[1], fine=True)
-        after = [mark for mark in (marks["more"], f">{as_text(dated.ends[1])}") if mark in drawn]
-        texts += [f"{' '.join(after)} after {end}, or never"] if after else []
-        texts += [f"≤{as_text(dated.ends[0], fine=True, short=True)} already so by then"] if "≤" in drawn else []
+        texts = ["a percentage is the share of worlds in which it is best", "a tier has those too close to tell apart"]
+        texts += ["(est.) estimated, as its price"] if "(est.)" in drawn else []
+    elif any(group.kind != "text" for group in brief.groups):
+        meanings = {marks["dot"]: "median", marks["box"]: "middle half", marks["line"]: "90 %"}
+        texts = [f"{mark} {meaning}" for mark, meaning in meanings.items() if mark in drawn]
+    for start, end in [group.ends for group in brief.groups if group.kind == "date"][:1]:
+        after = " ".join(mark for mark in (marks["more"], f">{as_text(end)}") if mark in drawn)
+        texts += [f"{after} after {as_text(end, fine=True)}, or never"] if after else []
+        texts += [f"≤{as_text(start, fine=True, short=True)} by then or earlier"] if "≤" in drawn else []
     return f"Marks: {'; '.join(texts)}." if texts else ""
 
 
@@ -154,7 +152,7 @@ LARGE_DRIVER_SHARE = 0.1
 
 def _sensitivity_lines(brief: Brief, width: int) -> str:
     """Say what moves the answer, on two lines at most."""
-    together = f"; interactions {percent(brief.together)}" if brief.together >= MIN_DRIVER_SHARE else ""
+    together = f"; several together {percent(brief.together)}" if brief.together >= MIN_DRIVER_SHARE else ""
     name, most = brief.drivers[0]
     if most < LARGE_DRIVER_SHARE:
         return f"Nothing moves it much by itself (most: {name}, {percent(most)} of the variance){together}."

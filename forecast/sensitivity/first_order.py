@@ -19,7 +19,7 @@ from forecast.base.arrays import Array, IntArray
 from forecast.base.lazy import xr
 from forecast.errors import UnknownNameError
 from forecast.projection.crossing import answer_ranks, weighted_variance
-from forecast.projection.result import DateAnswer, ProjectedAnswer, Projection, RankingAnswer, ValueAnswer
+from forecast.projection.result import DateAnswer, Projection, RankingAnswer, ValueAnswer
 
 #: Smallest share of the variance that is worth a line.
 MIN_DRIVER_SHARE = 0.02
@@ -67,19 +67,21 @@ def first_order(
         raise UnknownNameError("question", question, list(run.answers))
     if isinstance(answer, DateAnswer):
         return variance_shares(run, answer.unmasked, answer.failing, among=among)
-    worlds = answer.worlds if isinstance(answer, ValueAnswer) else _lead(answer)
-    return [] if worlds is None else variance_shares(run, worlds.fillna(0.0), worlds.isnull(), among=among)
+    if isinstance(answer, RankingAnswer) and answer.contests is not None and answer.table[0].best is not None:
+        worlds = _lead(answer, answer.table[0].best.name)
+    elif isinstance(answer, ValueAnswer):
+        worlds = answer.worlds
+    else:
+        return []
+    return variance_shares(run, worlds.fillna(0.0), worlds.isnull(), among=among)
 
 
-def _lead(ranking: ProjectedAnswer) -> xr.DataArray | None:
+def _lead(ranking: RankingAnswer, best: str) -> xr.DataArray:
     """Return how far the likeliest winner is ahead of the best of all others, in every stored world."""
-    best = ranking.table[0].best if isinstance(ranking, RankingAnswer) and ranking.contests is not None else None
-    if best is None or len(ranking.table[0].order) < 2:
-        return None
     asked = {choice: value for choice, value in ranking.table[0].choices.items() if choice in ranking.run.definitions}
     worlds, over = ranking.contests.sel(asked, drop=True), ranking.over_choice
     sizes = (worlds["value"] * (-1.0 if ranking.best == "lowest" else 1.0)).where(worlds["takes"] == 1)
-    return sizes.sel({over: best.name}, drop=True) - sizes.drop_sel({over: best.name}).max(over)
+    return sizes.sel({over: best}, drop=True) - sizes.drop_sel({over: best}).max(over)
 
 
 def variance_shares(

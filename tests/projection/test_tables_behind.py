@@ -128,7 +128,9 @@ def test_the_command_says_it_in_one_line(folder, capsys):
     path = str(scenario(folder))
     said = command("run")(capsys, path, "--draws", "8")
     (line,) = [line for line in said.out.splitlines() if line.startswith("Newest data on ")]
-    today, then = decimal_year(np.array([datetime.date.today(), datetime.date(2025, 2, 3)], dtype="datetime64[s]"))
+    today, then = decimal_year(
+        np.array([datetime.date.today().replace(day=1), datetime.date(2025, 2, 1)], dtype="datetime64[s]")
+    )
     assert f"prices 2025-02 ({age(today - then)})" in line
     result = json.loads(command("run")(capsys, path, "--draws", "8", "--json").out)["result"]
     assert result["newest"] == {"prices": "2025-02-03", "speeds.csv": "2023-05-01"}

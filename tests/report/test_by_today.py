@@ -25,8 +25,10 @@ def run():
 def test_a_publication_says_what_it_gave_by_today_as_its_worlds_have_it(run):
     share = 100 * run.answers["coder"].probability(2026 + 329 / 365)
     said = by_today(run)
-    assert re.match(r"By today, 26 November 2026, it gave (\d+) %", said)
-    assert float(re.match(r"By today, 26 November 2026, it gave (\d+) %", said)[1]) == pytest.approx(share, abs=1)
+    assert re.match(r"Published on 3 April 2025: by today, 26 November 2026, it gave (\d+) %", said)
+    assert float(
+        re.match(r"Published on 3 April 2025: by today, 26 November 2026, it gave (\d+) %", said)[1]
+    ) == pytest.approx(share, abs=1)
     assert said.count("; ") == len(run.dates) - 1
 
 
@@ -51,6 +53,6 @@ def test_what_is_no_publication_or_no_longer_the_published_one_says_nothing():
 def test_the_screen_prints_it_and_a_saved_answer_keeps_it(tmp_path, capsys):
     path = tmp_path / "cotra.nc"
     assert main(["run", "cotra-2020", "--draws", "256", "--out", str(path)]) == 0
-    shown = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("By today, "))
+    shown = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("Published on "))
     assert main(["show", str(path)]) == 0
     assert shown in capsys.readouterr().out

@@ -373,13 +373,6 @@ def _percents(row: dict[str, Any]) -> list[str]:
     return [f"{100 * row[key]:.0f} %" for key in ("stated", "happened")]
 
 
-#: What the columns of a backtest are.
-_KEY = (
-    "held: the share of 90 % intervals that contained what came; 90 % within: their usual ends, as a factor of the"
-    " forecast; over: how much lower the score is than that of the last value repeated, or of a steady drift."
-)
-
-
 def _print_backtest(result: dict[str, Any]) -> None:
     import math
 
@@ -394,7 +387,10 @@ def _print_backtest(result: dict[str, Any]) -> None:
         shown.append([*cells, *(f"{row[key]:.3g}" if key in row else "" for key in more)])
     columns = ["model", "forecasts", "score", "held", "90 % within", "over last value", "over drift", *more]
     render.write_table(columns, shown)
-    render.prose(_KEY)
+    render.prose(
+        "score: mean error of forecasts and intervals, in logarithms; held: share of 90 % intervals that had what came;"
+        " 90 % within: their usual ends; over: how far the score is below that of the last value, or a steady drift."
+    )
     _print_crossings(result.get("crossings", []))
     if result["refused"]:
         render.write()

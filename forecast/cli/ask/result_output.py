@@ -190,16 +190,14 @@ def _show_rivals(rivals: Sequence[RivalAnswer], level: float) -> None:
     """Write a row for each other forecast of the quantity, and why it differs."""
     from forecast.projection.result import ValueAnswer
     from forecast.report.headline import name_in_words, on_date
-    from forecast.report.rows import COLUMNS, date_columns, table_cells
+    from forecast.report.rows import COLUMNS, table_cells
 
-    rows, columns, date, ends = [], [*filter(None, COLUMNS["value"])], "", set[float]()
+    rows, columns, date = [], [*filter(None, COLUMNS["value"])], ""
     for forecast, answer, failure in rivals:
         if answer is None or answer.headline is None:
             rows.append([name_in_words(forecast.name), *[""] * len(columns), f"no answer: {failure}"])
             continue
-        ends.add(answer.run.span[1])
-        dated = date_columns(max(ends)) if len(ends) == 1 else COLUMNS["date"]
-        columns = [*filter(None, dated if answer.kind == "when" else COLUMNS["value"])]
+        columns = [*filter(None, COLUMNS["date" if answer.kind == "when" else "value"])]
         date = f" {on_date(answer.date, short=True)}" if isinstance(answer, ValueAnswer) else ""
         rows.append([name_in_words(forecast.name), *table_cells(answer, answer.headline, level), forecast.differs])
     render.write()

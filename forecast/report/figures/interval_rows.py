@@ -121,7 +121,7 @@ def share_columns(group: RowGroup) -> list[ShareColumn]:
         name = group.columns[-1]
         return [ShareColumn(name, [in_signs(group.cells(row)[-1]) for row in rows])] if name else []
     never = [math.nan if row.spread is None else row.spread.never for row in rows]
-    both = (("already", [_already(row) for row in rows]), ("never", never))
+    both = (("already", [_already(row) for row in rows]), (group.columns[2], never))
     return [
         ShareColumn(name, [_share(s) for s in shares]) for name, shares in both if np.nanmax([0.0, *shares]) >= 0.005
     ]

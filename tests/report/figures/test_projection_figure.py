@@ -42,8 +42,9 @@ def axes_of(tree, **options):
 
 def test_a_figure_has_answers_trajectories_and_what_moves_them(run, tmp_path):
     shown = texts(figures.plot_projection(run, tmp_path / "a.svg"))
-    for label in ("metric", "trend", "changepoint", "estimate", "Dettmers 2015", "already", "never"):
+    for label in ("metric", "trend", "changepoint", "estimate", "Dettmers 2015", "already"):
         assert label in shown
+    assert [text for text in shown if text.startswith("not by ")] == ["not by 2100"]
     # of the answer, and of the trajectories
     assert [shown.count(panel) for panel in ("HPCG", "LINPACK", "AI 16-bit peak")] == [1, 2, 2]
     for once in ("median, 50, 90 % of worlds", "50 and 90 % band", "brain", "observed", "median date"):
@@ -73,7 +74,7 @@ def test_the_dots_are_those_of_the_text_in_its_order(run):
     assert marks == {place: row.spread.median for place, row in zip(places, group.rows, strict=True)}
     headings = [text.get_text() for text in axis.texts if text.get_style() == "italic"]
     assert headings == ["the fastest supercomputer matches the brain on HPCG", "metric", "trend", "estimate"]
-    never = next(beside for beside in interval_rows.share_columns(group) if beside.name == "never")
+    never = next(beside for beside in interval_rows.share_columns(group) if beside.name.startswith("not by "))
     assert list(never.told) == [percent(row.spread.never).replace("under ", "<") for row in group.rows]
 
 
@@ -241,7 +242,10 @@ def test_a_race_is_drawn_as_shares(tmp_path):
 
 def test_what_is_swept_has_a_panel_each():
     tree = forecast.project("metr-2025", draws=32, sweep={"window": ["2023", "2019"]})
-    assert [fan.title for fan in fan_chart.fan_panels(tree.answers["month"], 6)] == ["2023", "2019"]
+    assert [fan.title for fan in fan_chart.fan_panels(tree.answers["month"], 6)] == [
+        "2023, at 50 % success",
+        "2019, at 50 % success",
+    ]
 
 
 def test_series_differ_in_grey_too(run):

@@ -559,6 +559,9 @@ def test_axes_have_three_ticks_and_a_unit_and_no_curve_is_cut(opened, name, figu
             assert sum(words[0].isdigit() for words, at in ticks if at == anchor) >= 3, (figure, anchor, ticks)
         drawn = page.locator(f"{figure} .curve, {figure} .band").evaluate_all(f"(all) => all.map({ROOM})")
         assert min(map(min, drawn)) > 0, (figure, drawn)
+    if name == "brain":  # a curve that goes on after the last date of the axis is cut there, and not bent to it
+        beyond = "(path) => path.getBBox().x + path.getBBox().width - path.ownerSVGElement.viewBox.baseVal.width"
+        assert page.locator("#live-paths .curve.line-0").last.evaluate(beyond) > 64
     assert page.locator(f"{figures[-1]} .unit").text_content() == unit
     assert unit not in text(page, "#key-paths")
 

@@ -76,7 +76,8 @@ const answerFigure = (asked, now, whole) => {
         parts.push(draw("rect", { x: at0, y: top, width: 36, height: bottom - top, class: "well" }));
         parts.push(draw("rect", { x: at0, y: y(high2), width: 36, height: Math.max(y(low2) - y(high2), 0), class: word }));
         if (narrowedNow && old !== undefined) parts.push(draw("line", { x1: at0, x2: at0 + 36, y1: y(old), y2: y(old), class: "before" }));
-        parts.push(text(at0 + 18, bottom + 17, word, { class: "tick", "text-anchor": "middle" }));
+        const below = word === "never" ? data.columns.date[2].split(/ (?=\d)/) : [word];
+        below.forEach((line, i) => parts.push(text(at0 + 18, bottom + 17 + 13 * i, line, { class: "tick", "text-anchor": "middle" })));
         parts.push(text(at0 + 18, top - 5, percent(word === "already" ? now.already : now.never).replace("under ", "<").replace("over ", ">"), { class: "mark", "text-anchor": "middle" }));
       }
     }

@@ -7,7 +7,7 @@ const multiples = (low, high, step) => {
   return out;
 };
 /** Round numbers between two ends: at most so many, unless these were fewer than an axis needs. */
-const nice = (low, high, most, steps = [0.1, 0.2, 0.4, 0.5, 1, 2, 5, 10]) => {
+const nice = (low, high, most, steps = [0.1, 0.2, 0.4, 0.5, 1, 2, 4, 5, 10]) => {
   const raw = (high - low) / Math.max(most, 1), power = 10 ** Math.floor(Math.log10(raw)), every = steps.map((each) => each * power);
   const wide = every.findIndex((each) => each >= raw), found = every.slice(0, wide + 1).map((step) => multiples(low, high, step));
   return found.findLast((each) => each.length >= FEWEST_TICKS) || found[wide];

@@ -56,8 +56,8 @@ const pathFigure = (asked, picks, keep, span, now) => {
   const known = heights.filter((each) => Number.isFinite(each) && (!log || each > 0));
   let low = Math.min(...known), high = Math.max(...known);
   if (log) { low /= 1.5; high *= 3; } else { const room = (high - low || Math.abs(high) || 1) * 0.06; low -= room; high += room; }
-  const x = linear(from, until, left, right);
-  // what lies beyond the axis is cut off, not bent to its edge
+  // what lies beyond an axis is cut off, not bent to its edge
+  const x = (year) => left + ((year - from) / (until - from || 1)) * (right - left);
   const scaled = log ? (value) => Math.log(Math.max(value, 1e-300)) : (value) => value;
   const y = (value) => bottom + Math.min(Math.max((scaled(value) - scaled(low)) / (scaled(high) - scaled(low)), -9), 9) * (top - bottom);
   const parts = [];

@@ -56,7 +56,7 @@ const others = (told, titles = {}) => {
   at("others").hidden = !every.length;
   at("other-count").textContent = `(${every.length})`;
   if (!box.open) return;
-  at("other-head").replaceChildren(column("What", true), column("Drawn", true, "chart"), ...heads("date"));
+  at("other-head").replaceChildren(column("What", true), column("Drawn", true, "chart"), ...heads(every.some(({ kind }) => kind === "date") ? "date" : "value"));
   at("other-body").replaceChildren(...every.map((each) => {
     const one = told(each), shape = each.kind === "date" ? bar(each, one, [data.start, data.until], false, false) : null;
     return rowLine({ label: titles[each.key] || each.short || `${clause(each, state.lever ? {} : state.picks)}, ${each.on}`, of: "", asked: each, one }, shape);
