@@ -6,7 +6,7 @@ import functools
 import sys
 import warnings
 from collections.abc import Callable, Iterable
-from typing import ParamSpec
+from typing import Any, TypeVar, cast
 
 from forecast.api.scenario import run_scenario
 from forecast.base.html_text import to_html
@@ -14,7 +14,8 @@ from forecast.errors import ForecastWarning
 from forecast.projection import engine
 from forecast.projection.result import Projection
 
-P = ParamSpec("P")
+#: A function that returns a projection; its signature is kept, also for editors that do not know of ParamSpec.
+Run = TypeVar("Run", bound=Callable[..., Projection])
 
 
 def issue(warnings_found: Iterable[ForecastWarning], before: Iterable[ForecastWarning] = ()) -> None:
@@ -32,17 +33,17 @@ def _topic(warning: ForecastWarning) -> object:
     return (type(warning), warning.subject, warning.model) if warning.subject else warning
 
 
-def _aloud(run: Callable[P, Projection]) -> Callable[P, Projection]:
+def _aloud(run: Run) -> Run:
     run_silently: Callable[..., Projection] = run_scenario
 
     @functools.wraps(run)
-    def project(*args: P.args, **keywords: P.kwargs) -> Projection:
+    def project(*args: Any, **keywords: Any) -> Projection:
         projection = run_silently(*args, **keywords)
         issue(projection.warnings)
         return projection
 
     project.__module__ = __name__  # where it is found again
-    return project
+    return cast("Run", project)
 
 
 project = _aloud(engine.project)

@@ -77,6 +77,8 @@ class Labels:
     def __call__(self, name: str) -> str:
         """Return the label of a quantity, a choice or a value, or else its name in words."""
         label = printable(self._labels[name], 60) if name in self._labels else name_in_words(name)
+        if "{" in label and name in self.run.quantities:
+            label = self.title(label, {})
         return fill("estimated", label=label) if name in self._estimated else label
 
     def __contains__(self, name: str) -> bool:
@@ -92,7 +94,7 @@ class Labels:
 
     def short(self, name: str, title: str) -> str:
         """Return the label of a question where it has one, for where there is little room; else its title."""
-        return self(name) if name in self else title
+        return printable(self._labels[name], 60) if name in self else title
 
     def given(self, chosen: Mapping[str, str]) -> str:
         """Say values of choices: ``metric: HPCG``."""

@@ -68,7 +68,7 @@ def first_order(
     if isinstance(answer, DateAnswer):
         return variance_shares(run, answer.unmasked, answer.failing, among=among)
     if isinstance(answer, RankingAnswer) and answer.contests is not None and answer.table[0].best is not None:
-        worlds = _lead(answer, answer.table[0].best.name)
+        worlds = _lead(answer, answer.contests, answer.table[0].best.name)
     elif isinstance(answer, ValueAnswer):
         worlds = answer.worlds
     else:
@@ -76,10 +76,10 @@ def first_order(
     return variance_shares(run, worlds.fillna(0.0), worlds.isnull(), among=among)
 
 
-def _lead(ranking: RankingAnswer, best: str) -> xr.DataArray:
+def _lead(ranking: RankingAnswer, contests: xr.Dataset, best: str) -> xr.DataArray:
     """Return how far the likeliest winner is ahead of the best of all others, in every stored world."""
     asked = {choice: value for choice, value in ranking.table[0].choices.items() if choice in ranking.run.definitions}
-    worlds, over = ranking.contests.sel(asked, drop=True), ranking.over_choice
+    worlds, over = contests.sel(asked, drop=True), ranking.over_choice
     sizes = (worlds["value"] * (-1.0 if ranking.best == "lowest" else 1.0)).where(worlds["takes"] == 1)
     return sizes.sel({over: best}, drop=True) - sizes.drop_sel({over: best}).max(over)
 

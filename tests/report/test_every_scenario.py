@@ -37,6 +37,7 @@ def test_it_is_one_screen_without_a_broken_word(run, width):
     assert any(char.isdigit() for char in found.sentence)
     assert found.sentence.endswith(".")
     assert not re.search(r"\d{7,}|\bnan\b|\binf\b|\{|\}", found.sentence)
+    assert not [label for label in map(Labels(run), run.quantities) if "{" in label]
 
 
 def test_at_80_columns_charts_have_their_width_and_labels_are_whole(run):
