@@ -398,8 +398,7 @@ def newest_data(run: Projection, today: str = "", most: int = 2) -> str:
         years = year_of((today or date)[:7]) - year_of(date[:7])  # by the months that are said
         texts.append(f"{short} {date[:7]} ({age(years) if years >= 0 else 'planned'})" if today else f"{short} {date}")
     more = f", and {len(ages) - len(texts)} more to {ages[-1][1][:7]}" if len(ages) > len(texts) else ""
-    seen = f" on {day_text(today)}" if today else ""
-    return f"Newest data{seen}: {', '.join(texts)}{more}" if texts else ""
+    return f"Newest data{f' on {day_text(today)}' if today else ''}: {', '.join(texts)}{more}" if texts else ""
 
 
 # --- As one table -----------------------------------------------------------------------------------------------------

@@ -79,7 +79,7 @@ def brief_lines(
 def _key_of_marks(brief: Brief, body: Sequence[str], marks: dict[str, str]) -> str:
     """Explain the marks that the tables have; empty where they have none."""
     drawn, texts = "".join(body), []
-    if any(group.columns == COLUMNS["rank"] for group in brief.groups):
+    if any(group.columns == COLUMNS["rank"] and group.kind == "text" for group in brief.groups):
         texts = ["a percentage is the share of worlds in which it is best", "a tier has those too close to tell apart"]
         texts += ["(est.) estimated, as its price"] if "(est.)" in drawn else []
     elif any(group.kind != "text" for group in brief.groups):
