@@ -205,7 +205,7 @@ def interval(spec: ClaimSpec) -> tuple[float, float] | None:
     for level in ("p05", "p95"):
         facts = {name: _fact(_endpoint_key(text, level), f"{where}: facts.{name}") for name, text in spec.facts.items()}
         quantile_texts = {
-            name: _quantile(text, level, f"{where}: answers.{name}") for name, text in spec.answers.items()
+            name: _with_level(text, level, f"{where}: answers.{name}") for name, text in spec.answers.items()
         }
         ends.append(_evaluate_formula(spec, {**facts, **_read_answers(spec, where, quantile_texts)}, finite=False))
     return min(ends), max(ends)
@@ -216,7 +216,7 @@ def _endpoint_key(fact: str, level: str) -> str:
     return f"{fact.removesuffix('_years').removesuffix('_per_year')}_{level}"
 
 
-def _quantile(answer: str, level: str, where: str) -> str:
+def _with_level(answer: str, level: str, where: str) -> str:
     words = answer.split()
     if len(words) < 2 or words[1] != "p50":
         raise FormulaError(f"{where}: an estimate reads a median, as 'spend p50 2030', got '{printable(answer, 60)}'")

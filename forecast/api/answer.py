@@ -107,7 +107,7 @@ class Answer:
         return asked._check_given_values()._answered()
 
     @classmethod
-    def _loaded(cls, run: Projection, folder: Path) -> Answer:
+    def _from_projection(cls, run: Projection, folder: Path) -> Answer:
         """Return the answer that a projection opens with; it is run again from the scenario that the file holds.
 
         The file may be a stranger's: its scenario reaches what lies in the file's folder, and nothing else.
@@ -183,8 +183,8 @@ class Answer:
             return base
         told = {name: plain_value(each) for name, each in self.replaced.items()}
         if base is None:
-            return replace(Scenario.from_dict(self._mapping), with_values={**self._source_values, **told})
-        scenario = replace(base.restated(self._mapping), with_values={**base.with_values, **told})
+            return replace(Scenario.from_dict(self._scenario_record), with_values={**self._source_values, **told})
+        scenario = replace(base.restated(self._scenario_record), with_values={**base.with_values, **told})
         names = [name for name in self.replaced if name in base.quantities]
         return replace(scenario, alone=correlated_with(build(base), names)) if base.correlations and names else scenario
 
@@ -208,7 +208,7 @@ class Answer:
         return self
 
     @property
-    def _mapping(self) -> dict[str, Any]:
+    def _scenario_record(self) -> dict[str, Any]:
         changed: dict[str, Any] = {"conditions": self.conditions, "swapped": self.replaced}
         if (base := self._base) is not None:
             return scenario_of(self.question, base=base.stated, **changed)
@@ -244,7 +244,7 @@ class Answer:
         return self.run.newest
 
     @cached_property
-    def _knobs(self) -> dict[str, None]:
+    def _settable_names(self) -> dict[str, None]:
         """Return the names that can be set: quantities behind the answer, formulas in them, and inputs of models."""
         names = dict.fromkeys(self.depends_on)
         left = list(quantities_in(self.question))
@@ -521,7 +521,7 @@ class Answer:
 
     def _read_condition(self, text: str) -> QuantityCondition:
         """Return a condition of names in the answer, and of others as `forecast.ask` reads them."""
-        own = {*self._knobs, *(() if self._base is None else self._base.quantities)}
+        own = {*self._settable_names, *(() if self._base is None else self._base.quantities)}
         formula, names = words_for_names(text, own)
         known = {word: quantity_of_text(each, self._own_scenario) for word, each in names.items()}
         condition = read_condition(formula, known, where="given")
@@ -530,7 +530,7 @@ class Answer:
     def _with_sides(self, condition: QuantityCondition) -> tuple[Scenario, dict[str, Quantity]]:
         """Return the scenario without its questions, in which each side of a condition is a quantity, by its name."""
         sides = {f"side_{place}": side for place, side in enumerate(condition._sides)}
-        scenario = replace(self, conditions=())._mapping
+        scenario = replace(self, conditions=())._scenario_record
         scenario = {key: each for key, each in scenario.items() if key not in ("questions", "update", "title", "sweep")}
         named = [Quantity(stated={"expression": side}, name=name) for name, side in sides.items()]
         scenario = scenario_of({"subject_to": named}, base=scenario, swapped=self.replaced)
@@ -574,7 +574,7 @@ class Answer:
         """
         formulas, quantities, set_values = self._formulas, dict(self.replaced), dict(self._settings)
         for name, value in self._by_name(settings, values, "with_").items():
-            other = self._other(name, value, formulas)
+            other = self._replacing_quantity(name, value, formulas)
             if other is None:
                 set_values[name] = value
             elif "." in name:
@@ -587,11 +587,11 @@ class Answer:
         """Return what is to be set by its name in the answer, which depends on it."""
         found = {self._name_of(key): each for key, each in {**(settings or {}), **values}.items()}
         for name in found:
-            if name not in self._knobs and not self._settable(name):
+            if name not in self._settable_names and not self._settable(name):
                 raise self._not_of(name, verb)
         return found
 
-    def _other(self, name: str, value: object, formulas: set[str]) -> Quantity | None:
+    def _replacing_quantity(self, name: str, value: object, formulas: set[str]) -> Quantity | None:
         """Return the quantity that replaces another; None if the run sets a value."""
         from forecast.models import Model
         from forecast.scenarios.settings.setting_values import names_model
@@ -609,7 +609,7 @@ class Answer:
     def _settable(self, name: str) -> bool:
         """Return True if a name is that of a fitted parameter of a model behind the answer."""
         owner, dot, _ = name.rpartition(".")
-        return bool(dot) and (owner in self._knobs or owner in self.run.models)
+        return bool(dot) and (owner in self._settable_names or owner in self.run.models)
 
     @property
     def _settings(self) -> Mapping[str, Any]:
@@ -675,7 +675,7 @@ class Answer:
     @cached_property
     def _formulas(self) -> set[str]:
         """Return the names of formulas that stand in others, which a run cannot set."""
-        return {name for name in self._knobs if "." not in name} - {
+        return {name for name in self._settable_names if "." not in name} - {
             *self.depends_on,
             *self._run_scenario.choices,
             *self._run_scenario.quantities,

@@ -99,7 +99,7 @@ def find_records(words: Iterable[str]) -> tuple[list[Record], list[dict[str, Any
     records = [r for kind in SEARCHED_KINDS for r in registry.records(kind, parts=False)]
     # parsing the files of all tables and scenarios takes longer than the rest: those that lack a word are left out
     texts = {(r.spec.kind, r.full_name): (r, _search_texts(r)) for r in records if _may_hold(r, search_words)}
-    worths = {key: _worth(search_words, searched) for key, (_, searched) in texts.items()}
+    worths = {key: _match_score(search_words, searched) for key, (_, searched) in texts.items()}
     ranked = sorted((-worth, SEARCHED_KINDS.index(kind), name) for (kind, name), worth in worths.items() if worth)
     found = [texts[SEARCHED_KINDS[kind], name][0] for _, kind, name in ranked]
     result = [
@@ -177,7 +177,7 @@ def _question_texts(spec: ScenarioSpec) -> Iterator[str]:
         yield from (str(label) for label in labels.values())
 
 
-def _worth(words: Iterable[str], texts: tuple[str, str, str]) -> float:
+def _match_score(words: Iterable[str], texts: tuple[str, str, str]) -> float:
     """Return how well a record matches: 0 unless every word stands somewhere in it."""
     worth = 0.0
     for word in words:

@@ -33,7 +33,7 @@ def _topic(warning: ForecastWarning) -> object:
     return (type(warning), warning.subject, warning.model) if warning.subject else warning
 
 
-def _aloud(run: Run) -> Run:
+def _with_warnings_issued(run: Run) -> Run:
     run_silently: Callable[..., Projection] = run_scenario
 
     @functools.wraps(run)
@@ -46,7 +46,7 @@ def _aloud(run: Run) -> Run:
     return cast("Run", project)
 
 
-project = _aloud(engine.project)
+project = _with_warnings_issued(engine.project)
 
 
 @to_html.register

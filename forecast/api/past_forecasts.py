@@ -80,7 +80,7 @@ def claim_records(name: str, *, group: str | None = None, forecasts: bool = Fals
     if name:
         if forecasts:
             raise UsageError("--forecasts: is about all of them, not about one claim")
-        found = _meant(registry, name)
+        found = _find_claims(registry, name)
         for record in found if group is not None else ():
             _parse_groups(str(group), _groups_of(record.spec), where=f"claim '{record.full_name}'")
         return found
@@ -96,7 +96,7 @@ def _all(registry: Registry) -> list[Record]:
     return [r for r in registry.records("claim") if r.full_name in resolve]
 
 
-def _meant(registry: Registry, name: str) -> list[Record] | tuple[Record]:
+def _find_claims(registry: Registry, name: str) -> list[Record] | tuple[Record]:
     """Return the claims of one statement as a list, where the name is of a statement, or one claim by itself."""
     of: dict[str, list[Record]] = {}
     for record in _all(registry):

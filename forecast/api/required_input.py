@@ -70,13 +70,13 @@ def required_value(
     answer._only("needed", "when")
     if not 0 < probability < 1:
         raise UsageError(f"needed: expected a probability between 0 and 1, got {probability:g}")
-    if name not in answer._knobs:
+    if name not in answer._settable_names:
         raise answer._not_of(name, "needed")
     by, first = parse_year(by, "needed: by"), math.floor(answer.run.span[0])
     if by <= first:
         raise UsageError(f"needed: {by:g} is not after the first step, {first:g}: nothing moves what is so already")
     _ = answer.distribution  # there is one
-    near, lateness = _until(answer, by), dict[float, float]()
+    near, lateness = _shorten_horizon(answer, by), dict[float, float]()
 
     def late(number: float) -> float:
         """Return how many years after the date it is reached with this probability."""
@@ -89,7 +89,7 @@ def required_value(
     positive = low > 0
     if within is None:
         guess = _first_guess(answer, name, by, probability) if positive else None
-        low, high = _bracket(late, low, high) if guess is None else _bracket(late, guess, guess)
+        low, high = _bracket_date(late, low, high) if guess is None else _bracket_date(late, guess, guess)
     if (late(low) > 0) == (late(high) > 0):
         ends = ", ".join(f"{_format_lateness(late(end), by)} at {end:.3g}" for end in (low, high))
         raise UsageError(
@@ -112,7 +112,7 @@ def _format_lateness(late: float, by: float) -> str:
     return "never" if late == NEVER_YEARS else f"{by + late:.1f}"
 
 
-def _until(answer: Answer, by: float) -> Answer:
+def _shorten_horizon(answer: Answer, by: float) -> Answer:
     """Return the question over a shorter time: steps well after the date have no influence."""
     last = max([by + MARGIN_YEARS, *(float(date[:4]) + 1 for date in answer.result.dates)])
     if last >= answer.run.span[1]:
@@ -155,7 +155,7 @@ def _input_range(answer: Answer, name: str) -> tuple[float, float]:
     return float(values.min()), float(values.max())
 
 
-def _bracket(late: Callable[[float], float], low: float, high: float) -> tuple[float, float]:
+def _bracket_date(late: Callable[[float], float], low: float, high: float) -> tuple[float, float]:
     """Return ends on two sides of the date, as far out as it takes."""
     if low > 0:
         low, high = low / 2, high * 2

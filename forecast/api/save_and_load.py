@@ -84,5 +84,5 @@ def load(path: str | os.PathLike[str]) -> Any:
     if is_projection(tree):
         read_untrusted(lambda: check_projection(tree, printable(path)), printable(path), "projection")
         run = Projection(tree)
-        return run if run.opening is None else Answer._loaded(run, Path(path).parent)
+        return run if run.opening is None else Answer._from_projection(run, Path(path).parent)
     return tree

@@ -91,7 +91,7 @@ class Scenario(records.Scenario):
             changed[name] = quantity(name, **each) if isinstance(each, Mapping) else as_quantity(each).named(name)
         for key, each in values.items():
             if key in self.quantities:
-                changed[key] = _replacement(scenario, key, each)
+                changed[key] = _replacement_quantity(scenario, key, each)
             elif key in self.choices:
                 scenario = scenario.narrowed(key, parse_texts(key, each))
             elif key in _CHANGEABLE_KEYS:
@@ -263,7 +263,7 @@ def plain_value(value: object) -> object:
     return value.name if isinstance(value, (Quantity, Model)) else value
 
 
-def _replacement(scenario: Scenario, name: str, value: object) -> Quantity:
+def _replacement_quantity(scenario: Scenario, name: str, value: object) -> Quantity:
     """Return the quantity that replaces one of a scenario; all but another quantity has its name, and so its uses."""
     if isinstance(value, Quantity) and not value.is_model:
         return value

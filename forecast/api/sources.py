@@ -57,7 +57,7 @@ def uncertain(
         record["quantiles"] = {str(key): each for key, each in record["quantiles"].items()}
     where = name or "uncertain"
     unit = unit or next((each for value in record.values() for each in _units_of_texts(value)), "")
-    record = {key: _in_unit(value, unit, f"{where}.{key}") for key, value in record.items()}
+    record = {key: _convert_numbers(value, unit, f"{where}.{key}") for key, value in record.items()}
     read(record, where=where)
     return quantity(name, **record, unit=unit)
 
@@ -71,15 +71,15 @@ def _units_of_texts(value: Any) -> Iterator[str]:
             yield from _units_of_texts(each)
 
 
-def _in_unit(value: Any, unit: str, where: str) -> Any:
+def _convert_numbers(value: Any, unit: str, where: str) -> Any:
     """Return numbers of a distribution in a unit; those without one are in it."""
     from forecast import units
 
     if isinstance(value, str) and (found := parse_measured(value)) is not None:
         return float(units.convert(found[0], found[1], unit, where=where))
     if isinstance(value, Mapping):
-        return {key: _in_unit(each, unit, where) for key, each in value.items()}
-    return [_in_unit(each, unit, where) for each in value] if isinstance(value, (list, tuple)) else value
+        return {key: _convert_numbers(each, unit, where) for key, each in value.items()}
+    return [_convert_numbers(each, unit, where) for each in value] if isinstance(value, (list, tuple)) else value
 
 
 def _scipy_record(frozen: Any) -> dict[str, Any]:

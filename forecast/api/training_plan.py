@@ -116,7 +116,7 @@ class Plan(Answer):
         first = self.plans[0]
         low, middle, high = first.interval("loss")
         loss = f"{middle:.3g} (90 %: {low:.3g} to {high:.3g})" if low < high else f"{middle:.3g}"
-        size, tokens = (_counted(first.interval(name)[1]) for name in ("size", "tokens"))
+        size, tokens = (_format_count(first.interval(name)[1]) for name in ("size", "tokens"))
         is_priced = math.isfinite(first.interval("cost")[1])
         cost = f"for {_with_interval(first, 'cost')}" if is_priced else "and what renting costs is not known"
         chances = " and ".join(
@@ -149,7 +149,7 @@ class Plan(Answer):
             if not is_part:
                 factor, named = scale_of([middle for _, middle, _ in every], unit)
             shown = "" if unit in ("param", "token") or is_part else named
-            yield [", ".join(filter(None, (label, shown))), *(_cell(each, unit, factor) for each in every)]
+            yield [", ".join(filter(None, (label, shown))), *(_interval_cell(each, unit, factor) for each in every)]
         for label, key, limit in (("over budget", "cost", "budget"), ("late", "duration", "days")):
             if limit in self.constraints:
                 yield [label, *(percent(each.over[key]) if key in each.over else "not known" for each in self.plans)]
@@ -226,7 +226,7 @@ def plan(
     """
     given = {"budget": budget, "compute": compute, "loss": loss, "size": size, "tokens": tokens, "days": days,
              "cards": cards, "power": power}  # fmt: skip
-    constraints = {name: _number(name, value) for name, value in given.items() if value is not None}
+    constraints = {name: _parse_option(name, value) for name, value in given.items() if value is not None}
     base = Scenario.load(scenario or _planning_scenario())
     if by is not None:
         constraints["days"] = min(constraints.get("days", math.inf), _days_until(by, base))
@@ -268,7 +268,7 @@ def _with_device(base: Scenario, device: str) -> tuple[Scenario, str]:
     return base, device
 
 
-def _number(name: str, value: float | str) -> float:
+def _parse_option(name: str, value: float | str) -> float:
     """Return an option in its unit."""
     unit, where = GIVEN_UNITS[name], f"plan: {name}"
     try:
@@ -464,7 +464,7 @@ class _Planner:
         )
 
 
-def _counted(number: float) -> str:
+def _format_count(number: float) -> str:
     """Say a count of parameters or tokens as the field does: 70B, 1.4T."""
     for size, letter in ((1e15, "Q"), (1e12, "T"), (1e9, "B"), (1e6, "M")):
         if number >= size * 0.9995:
@@ -472,10 +472,10 @@ def _counted(number: float) -> str:
     return f"{number:,.0f}"
 
 
-def _cell(interval: tuple[float, float, float], unit: str, factor: float) -> str:
+def _interval_cell(interval: tuple[float, float, float], unit: str, factor: float) -> str:
     """Say a median and the ends of its interval in a unit that is `factor` times larger."""
     if unit in ("param", "token"):
-        return _counted(interval[1])
+        return _format_count(interval[1])
     if not math.isfinite(interval[1]):
         return "not known"
     low, middle, high = (format_number(each / factor, 3 if unit == "nat/token" else None) for each in interval)

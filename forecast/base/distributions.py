@@ -262,7 +262,7 @@ def distribution(record: Mapping[str, Any], *, where: str = "distribution") -> D
     elif set(stated) == {"ppf"} and callable(getattr(stated["ppf"], "ppf", None)):  # what only Python holds
         result = _from_quantile_function(stated["ppf"], where)
     elif set(stated) == {"quantiles"}:
-        result = _through(_parse_probabilities(stated["quantiles"], where), family, where)
+        result = _from_quantiles(_parse_probabilities(stated["quantiles"], where), family, where)
     else:
         numbers = {k: _finite(v, f"{where}.{printable(k, 40)}") for k, v in stated.items() if k not in _FAMILY_FORMS}
         if set(stated) == {"value"}:
@@ -270,7 +270,7 @@ def distribution(record: Mapping[str, Any], *, where: str = "distribution") -> D
         elif {"low", "high"} <= set(stated) <= {"low", "mode", "high"}:
             result = _range_distribution(numbers, family, where)
         elif stated and all(_QUANTILE_PATTERN.fullmatch(k) for k in stated):
-            result = _through({int(k[1:]) / 100: v for k, v in numbers.items()}, family, where)
+            result = _from_quantiles({int(k[1:]) / 100: v for k, v in numbers.items()}, family, where)
         else:
             raise ScenarioError(f"{where}: expected {_DISTRIBUTION_FORMS}")
     return _truncate(result, record["truncate"], where) if "truncate" in record else result
@@ -291,7 +291,7 @@ def numbers_in(record: Mapping[str, Any]) -> Iterator[float]:
     low = cut[0] if isinstance(cut, (list, tuple)) and cut and _is_float(cut[0]) else -math.inf
     for key, value in record.items():
         if key not in ("width", "truncate"):
-            yield from (max(v, low) for v in _flat(value))
+            yield from (max(v, low) for v in _nested_floats(value))
 
 
 def scale_record(record: Mapping[str, Any], factor: float) -> dict[str, Any]:
@@ -313,12 +313,12 @@ def _multiply(value: Any, factor: float) -> Any:
     return value * factor if _is_float(value) else value
 
 
-def _flat(value: object) -> Iterator[float]:
+def _nested_floats(value: object) -> Iterator[float]:
     if isinstance(value, Mapping):
         value = list(value.values())
     if isinstance(value, (list, tuple)):
         for each in value:
-            yield from _flat(each)
+            yield from _nested_floats(each)
     elif _is_float(value):
         yield value
 
@@ -409,7 +409,7 @@ def _range_distribution(numbers: dict[str, float], family: str | None, where: st
     return Distribution(family or "uniform", ((0.0, low), (1.0, high)))
 
 
-def _through(quantiles: dict[float, float], family: str | None, where: str) -> Distribution:
+def _from_quantiles(quantiles: dict[float, float], family: str | None, where: str) -> Distribution:
     points = tuple(sorted(quantiles.items()))
     if len(points) < 2:
         raise ScenarioError(f"{where}: one quantile makes no distribution; give two or more, such as p05 and p95")

@@ -80,7 +80,7 @@ def to_json(value: object, *, indent: int | None = None, compact: bool = False) 
     """
     try:
         separators = (",", ":") if compact else None
-        return json.dumps(_plain(value, ""), allow_nan=False, ensure_ascii=True, indent=indent, separators=separators)
+        return json.dumps(_to_json(value, ""), allow_nan=False, ensure_ascii=True, indent=indent, separators=separators)
     except RecursionError:
         raise ResultError("json: nested too deeply, or in itself") from None
 
@@ -107,7 +107,7 @@ def nan_if_none(value: float | None) -> float:
     return math.nan if value is None else float(value)
 
 
-def _plain(value: object, at: str) -> Any:
+def _to_json(value: object, at: str) -> Any:
     # bool before int: True is an int.
     if value is None or isinstance(value, (bool, str)):
         return str(value) if isinstance(value, str) else value
@@ -118,10 +118,10 @@ def _plain(value: object, at: str) -> Any:
     if isinstance(value, (datetime.datetime, datetime.date)):
         return _stamp(str(value.isoformat()))
     if isinstance(value, Mapping):
-        return {_key(k, at): _plain(v, f"{at}.{printable(k, 40)}") for k, v in value.items()}
+        return {_key(k, at): _to_json(v, f"{at}.{printable(k, 40)}") for k, v in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(v, f"{at}[{i}]") for i, v in enumerate(value)]
-    return _foreign(value, at)
+        return [_to_json(v, f"{at}[{i}]") for i, v in enumerate(value)]
+    return _numpy_to_json(value, at)
 
 
 def _key(key: object, at: str) -> str:
@@ -134,20 +134,20 @@ def _stamp(text: str) -> str | None:
     return None if text == "NaT" else text.removesuffix("T00:00:00")
 
 
-def _foreign(value: object, at: str) -> Any:
+def _numpy_to_json(value: object, at: str) -> Any:
     """Numpy and xarray, known by what they are once numpy is loaded; importing it here would cost who has none."""
     import numpy as np
 
     if isinstance(value, np.datetime64):
         return _stamp(str(value.astype("datetime64[s]")))
     if isinstance(value, np.generic) and value.dtype.kind in "biufU":
-        return _plain(value.item(), at)
+        return _to_json(value.item(), at)
     if isinstance(value, np.ndarray):
         if value.ndim == 0:
-            return _plain(value[()], at)
-        return [_plain(v, f"{at}[{i}]") for i, v in enumerate(value)]
+            return _to_json(value[()], at)
+        return [_to_json(v, f"{at}[{i}]") for i, v in enumerate(value)]
     if hasattr(value, "data_vars"):
-        return {_key(k, at): _foreign(v.values, f"{at}.{k}") for k, v in value.variables.items()}  # type: ignore[attr-defined]
+        return {_key(k, at): _numpy_to_json(v.values, f"{at}.{k}") for k, v in value.variables.items()}  # type: ignore[attr-defined]
     if hasattr(value, "values") and hasattr(value, "dims"):
-        return _foreign(value.values, at)
+        return _numpy_to_json(value.values, at)
     raise ResultError(f"json: {at or 'the top'}: a {type(value).__name__} has no JSON form")

@@ -105,10 +105,10 @@ def update(path: str | os.PathLike[str], change: Callable[[bytes], bytes], *, li
             temporary.write_bytes(after)
             if exists:
                 temporary.chmod(stat.S_IMODE(target.stat().st_mode))
-        _settle(target.parent)
+        _sync_folder(target.parent)
 
 
-def _settle(folder: Path) -> None:
+def _sync_folder(folder: Path) -> None:
     """Have the new name of a file on the disk: what was acknowledged outlives a loss of power."""
     with contextlib.suppress(OSError):  # Windows opens no folder
         handle = os.open(folder, os.O_RDONLY)

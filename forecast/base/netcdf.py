@@ -118,18 +118,18 @@ def _open_tree(path: Path) -> xr.DataTree:
         warnings.simplefilter("ignore")
         read = {
             group.name: xr.decode_cf(_read_group(group), decode_times=times, decode_timedelta=False)
-            for group in _groups(file)
+            for group in _walk_groups(file)
         }
-    return _rebuilt(xr.DataTree.from_dict(read), _as_saved)
+    return _map_variables(xr.DataTree.from_dict(read), _as_saved)
 
 
-def _groups(group: Any) -> Iterator[Any]:
+def _walk_groups(group: Any) -> Iterator[Any]:
     import h5py
 
     yield group
     for thing in group.values():
         if isinstance(thing, h5py.Group):
-            yield from _groups(thing)
+            yield from _walk_groups(thing)
 
 
 def _read_group(group: Any) -> xr.Dataset:
@@ -159,7 +159,7 @@ def _read_attributes(thing: Any) -> dict[str, Any]:
     return {key: value[0] if getattr(value, "shape", ()) == (1,) else value for key, value in found.items()}
 
 
-def _rebuilt(tree: xr.DataTree, change: Any) -> xr.DataTree:
+def _map_variables(tree: xr.DataTree, change: Any) -> xr.DataTree:
     """Return a new tree of the same nodes with `change` applied to every variable."""
     nodes: dict[str, xr.Dataset] = {}
     for node in tree.subtree:
@@ -187,7 +187,7 @@ def _encode_tree(tree: xr.DataTree) -> xr.DataTree:
         for name in node.to_dataset(inherit=False).variables:
             if not isinstance(name, str) or "/" in name or not name:
                 raise ResultError(f"result: {node.path}: '{printable(name, 60)}' cannot name a variable")
-    return _rebuilt(tree, _encode_variable)
+    return _map_variables(tree, _encode_variable)
 
 
 def _check_attrs(attrs: Any, at: str) -> None:
@@ -196,11 +196,11 @@ def _check_attrs(attrs: Any, at: str) -> None:
             raise ResultError(
                 f"result: {printable(at)}: attribute '{printable(key, 60)}': expected text, got {type(value).__name__}"
             )
-        if "\0" in value or not _encodable(value):
+        if "\0" in value or not _is_encodable(value):
             raise ResultError(f"result: {printable(at)}: attribute '{printable(key, 60)}': text that UTF-8 cannot hold")
 
 
-def _encodable(text: str) -> bool:
+def _is_encodable(text: str) -> bool:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
@@ -228,7 +228,7 @@ def _encode_variable(variable: xr.Variable, at: str) -> xr.Variable:
         kind = "U"
     elif kind not in "biufU":
         raise ResultError(f"result: {printable(at)}: expected numbers, text or dates, got {values.dtype}")
-    if kind == "U" and any("\0" in v or not _encodable(v) for v in values.ravel()):
+    if kind == "U" and any("\0" in v or not _is_encodable(v) for v in values.ravel()):
         raise ResultError(f"result: {printable(at)}: text that UTF-8 cannot hold")
     return xr.Variable(variable.dims, values, dict(variable.attrs), encoding)
 
@@ -264,7 +264,7 @@ def _hashed_parts(tree: xr.DataTree) -> Iterator[bytes | memoryview[int]]:
         for name in sorted(own.variables, key=str):
             variable = own.variables[name]
             role = "coordinate" if name in own.coords else "variable"
-            values = _canonical(variable.values)
+            values = _canonical_array(variable.values)
             yield _header_bytes(
                 role, name, list(variable.dims), list(values.shape), values.dtype.kind, sorted(variable.attrs.items())
             )
@@ -279,7 +279,7 @@ def _header_bytes(*parts: Any) -> bytes:
     return to_json(parts).encode()
 
 
-def _canonical(values: AnyArray) -> AnyArray:
+def _canonical_array(values: AnyArray) -> AnyArray:
     """Little-endian and contiguous; text as ``str`` of its own width."""
     import numpy as np
 

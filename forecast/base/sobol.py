@@ -98,7 +98,7 @@ def direction_numbers() -> NDArray[np.uint64]:
 
 
 @functools.cache
-def _binary() -> tuple[NDArray[np.int8], NDArray[np.float32], NDArray[np.float32]]:
+def _generator_bits() -> tuple[NDArray[np.int8], NDArray[np.float32], NDArray[np.float32]]:
     """Return where scrambling matrices are random, and are one, and the generator matrices digit by digit."""
     places = np.arange(MAX_INDEX_BITS - 1, -1, -1, dtype=np.uint64)
     generators = (direction_numbers()[:, None, :] >> places[:, None] & np.uint64(1)).astype(np.float32)
@@ -115,7 +115,7 @@ def _scrambled_points(
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """Return the first points of a block, (point, randomisation, dimension), and what later digits add to them."""
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=spawn_key)))
-    below, diagonal, generators = _binary()
+    below, diagonal, generators = _generator_bits()
     scramble = rng.integers(0, 2, (REPLICATES, count, POINT_BITS, MAX_INDEX_BITS), dtype=np.int8) * below
     shift = rng.integers(0, 2**POINT_BITS, (REPLICATES, count), dtype=np.uint64)
     # sums below 2^7: exact in single precision, and in a byte their last digit is read at once

@@ -220,7 +220,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             if sys.stdout is not None:
                 sys.stdout.flush()
         except BaseException as problem:
-            code = _report(problem, context)
+            code = _print_failure(problem, context)
     return code
 
 
@@ -281,7 +281,7 @@ def _run_command(words: list[str], context: dict[str, Any]) -> int:
     return 0
 
 
-def _report(problem: BaseException, context: dict[str, Any]) -> int:
+def _print_failure(problem: BaseException, context: dict[str, Any]) -> int:
     """Write one line about what ended the command, and return the exit code."""
     if isinstance(problem, BrokenPipeError):
         _drop_stdout()

@@ -140,7 +140,7 @@ def write(text: str = "") -> None:
         raise ForecastError(f"cannot write to standard output: {printable(problem)}") from problem
 
 
-def _note(kind: str, text: object) -> None:
+def _write_note(kind: str, text: object) -> None:
     # a stderr that is closed or full must not hide the exit code
     if sys.stderr is not None:
         with contextlib.suppress(OSError, ValueError):
@@ -150,17 +150,17 @@ def _note(kind: str, text: object) -> None:
 
 def note(text: object) -> None:
     """Write one line to stderr that says how to go on."""
-    _note("note", text)
+    _write_note("note", text)
 
 
 def warn(text: object) -> None:
     """Write one line of warning to stderr."""
-    _note("warning", text)
+    _write_note("warning", text)
 
 
 def error(text: object) -> None:
     """Write one line of error to stderr."""
-    _note("error", text)
+    _write_note("error", text)
 
 
 def traceback_of(problem: BaseException) -> None:
@@ -572,7 +572,7 @@ def progress_bar(label: str) -> Iterator[Callable[[float, float], None]]:
         shown = shown or (now - began > PROGRESS_DELAY_SECONDS and done < total)
         if shown:
             since, before = begins[0] if done > begins[0][1] else (began, 0.0)  # a resumed run begins with some
-            _write_over(f"{printable(label, 60)}  {_bar(done, total, (done - before) / max(now - since, 1e-9))}")
+            _write_over(f"{printable(label, 60)}  {_bar_text(done, total, (done - before) / max(now - since, 1e-9))}")
 
     try:
         yield report
@@ -581,7 +581,7 @@ def progress_bar(label: str) -> Iterator[Callable[[float, float], None]]:
             _write_over("")
 
 
-def _bar(done: float, total: float, rate: float) -> str:
+def _bar_text(done: float, total: float, rate: float) -> str:
     """Say how far something is, how fast it goes, and when it ends where that is known."""
     pace = f"at {_pace(rate)}"
     if not math.isfinite(total):

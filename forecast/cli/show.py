@@ -63,7 +63,7 @@ def show(
         raise UsageError(f"{where}: expected a .nc file; the other forms are for other programs")
     check_outputs(plots, {"FILE": file}, out=out, csv=csv, report=report)
     figure_keywords(plots)
-    write = _writer(file, Narrowing.of(options), level, plots, report)
+    write = _writer_of_file(file, Narrowing.of(options), level, plots, report)
     try:
         write(files=(out, csv), as_json=as_json)
     except _DISAGREEMENTS as problem:  # parts of a stranger's file that no check compares
@@ -75,7 +75,7 @@ def show(
 _DISAGREEMENTS = (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError, RecursionError)
 
 
-def _writer(
+def _writer_of_file(
     file: str, narrowing: Narrowing, level: float, plots: tuple[str, ...], report: str | None
 ) -> Callable[..., object]:
     """Open a file, check what it holds, and return what writes that; refuse options that say nothing of it."""

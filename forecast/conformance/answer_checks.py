@@ -96,7 +96,7 @@ def find_breaches(run: Projection) -> list[Breach]:
         for chosen in answer.combinations([choice for choice in answer.definitions if choice not in run.swept]):
             found += [*_check_observed(answer, chosen), *_check_direction(answer, chosen)]
             if isinstance(answer, DateAnswer):
-                found += _already(answer, chosen)
+                found += _check_already(answer, chosen)
     return [*found, *_check_nested(run)]
 
 
@@ -230,7 +230,7 @@ def _prediction_band(
     return math.exp(middle_log - wide), math.exp(middle_log + wide)
 
 
-def _already(answer: DateAnswer, chosen: Mapping[str, str]) -> Iterator[Breach]:
+def _check_already(answer: DateAnswer, chosen: Mapping[str, str]) -> Iterator[Breach]:
     """Hold a question whose level the newest record meets to being so already."""
     found, level, last = answer.over(chosen), threshold(answer), _last_observation(answer, chosen)
     if found is None or level is None or last is None or last.of != level.of or not keeps_records(answer, last.of):

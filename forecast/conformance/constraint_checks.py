@@ -70,7 +70,7 @@ def goes_on(record: Record, trends: list[tuple[Model, float]]) -> None:
     trends : list of (Model, float)
         The trend, or the members of its pool, and their weights.
     """
-    seen, levels = _observed_and_drawn(trends)
+    seen, levels = _observations_and_draws(trends)
     low, high = np.quantile(levels, BAND_QUANTILES, axis=1)
     value = seen.value[-len(low) :]
     hits = (low * (1 - CONSTRAINT_RTOL) <= value) & (value <= high * (1 + CONSTRAINT_RTOL))
@@ -94,7 +94,7 @@ def goes_on(record: Record, trends: list[tuple[Model, float]]) -> None:
                 )
 
 
-def _observed_and_drawn(trends: list[tuple[Model, float]]) -> tuple[Observations, Array]:
+def _observations_and_draws(trends: list[tuple[Model, float]]) -> tuple[Observations, Array]:
     """Return what was observed, and draws of one observation at the last dates, of all members by their weights."""
     most = max(weight for _, weight in trends)
     seen = trends[0][0].fit(seed=0).observed()

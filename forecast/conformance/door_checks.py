@@ -61,19 +61,19 @@ def door_breaches(spec: QuantitySpec, *, draws: int = 256, seed: int = 0) -> lis
         scenario = read_question(spec.name, shapes=())
         house = _run(scenario, draws, seed)
         own = _ends(house, spec)
-        found = [*_outside(spec, "its forecast", own), *_behind(house, spec, own)]
+        found = [*_out_of_bounds(spec, "its forecast", own), *_record_breaches(house, spec, own)]
         for door in (spec.forecast, *spec.also):
             head, dot, quantity = door.partition(".")
             if dot and not spec.settings and is_name(door):
-                found += _other(spec, door, own, _run(_of_door(head, quantity, scenario), draws, seed))
+                found += _rival_breaches(spec, door, own, _run(_value_scenario(head, quantity, scenario), draws, seed))
         for rival in spec.rivals:
             other = read_question(spec.name, shapes=(), rival=rival.name)
             found += _unlike(spec, rival, other)
             if any(key in each for each in other.stated["quantities"].values() for key in ("limit", "at_least")):
-                found += _outside(spec, f"the rival {rival.name}", _ends(_run(other, draws, seed), spec))
+                found += _out_of_bounds(spec, f"the rival {rival.name}", _ends(_run(other, draws, seed), spec))
         for name, why in spec.at_most.items():
             if get_registry().find("quantity", name).spec.forecast:
-                found += _above(spec, name, why, draws, seed)
+                found += _whole_breaches(spec, name, why, draws, seed)
     except ForecastError as error:
         return [_breach("doors", spec, str(error))]
     return found
@@ -83,7 +83,7 @@ def _run(scenario: Scenario, draws: int, seed: int) -> Projection:
     return project(scenario, draws=draws, seed=seed, cache=cache_of_process())
 
 
-def _of_door(head: str, quantity: str, like: Scenario) -> Scenario:
+def _value_scenario(head: str, quantity: str, like: Scenario) -> Scenario:
     """Return the scenario that asks a quantity of another one for its value, as that scenario has it."""
     full = get_registry().find("scenario", head).full_name
     alias = quantity_name(head)
@@ -102,7 +102,7 @@ def _ends(run: Projection, spec: QuantitySpec) -> Ends:
     return np.asarray(units.convert(values, run.values[0].unit, spec.unit, where=f"quantity '{spec.name}'"))
 
 
-def _other(spec: QuantitySpec, door: str, own: Ends, run: Projection) -> Iterator[Breach]:
+def _rival_breaches(spec: QuantitySpec, door: str, own: Ends, run: Projection) -> Iterator[Breach]:
     """Hold a quantity of a scenario to the forecast, but where a bound of the quantity decides."""
     other = _ends(run, spec)
     if (own == own[:1]).all():  # it does not change with time, however far either scenario goes
@@ -129,7 +129,7 @@ def _unlike(spec: QuantitySpec, rival: RivalForecast, other: Scenario) -> Iterat
         yield _breach("doors", spec, f"{rival.forecast} does not say that it is the rival {rival.name}")
 
 
-def _outside(spec: QuantitySpec, what: str, ends: Ends) -> Iterator[Breach]:
+def _out_of_bounds(spec: QuantitySpec, what: str, ends: Ends) -> Iterator[Breach]:
     low, high = spec.limits
     for bound, past, side in ((low, ends.min(initial=np.inf), "below"), (high, ends.max(initial=-np.inf), "above")):
         if bound is not None and (
@@ -140,7 +140,7 @@ def _outside(spec: QuantitySpec, what: str, ends: Ends) -> Iterator[Breach]:
             )
 
 
-def _behind(run: Projection, spec: QuantitySpec, ends: Ends) -> Iterator[Breach]:
+def _record_breaches(run: Projection, spec: QuantitySpec, ends: Ends) -> Iterator[Breach]:
     last = last_observation(run.values[0]) if spec.keeps == "frontier" else None
     if last is not None:
         value = float(units.convert(last.value, run.values[0].unit, spec.unit, where=spec.name))
@@ -150,7 +150,7 @@ def _behind(run: Projection, spec: QuantitySpec, ends: Ends) -> Iterator[Breach]
             yield _breach("record", spec, f"its {end}, lies behind its last row, {_text(value, spec)}")
 
 
-def _above(spec: QuantitySpec, whole: str, why: str, draws: int, seed: int) -> Iterator[Breach]:
+def _whole_breaches(spec: QuantitySpec, whole: str, why: str, draws: int, seed: int) -> Iterator[Breach]:
     """Count the worlds in which a part has been above its whole by a date, in whatever choices these are most."""
     asked = read_question(f"{spec.name} > {1 + RELATION_RTOL!r}*{whole}", at=RELATION_DATES, shapes=())
     shares = np.zeros(len(RELATION_DATES))

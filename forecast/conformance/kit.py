@@ -103,7 +103,7 @@ def plugin_checks(plugin: str) -> list[Check]:
     listed.append(Check("every record has a reference", partial(_check_references, one)))
     for spec in one.specs:
         record = Record(f"{one.name}/{spec.name}", spec, one)
-        for label, check in _of(record):
+        for label, check in _record_kind_checks(record):
             listed.append(Check(f"{spec.kind} {spec.name}: {label}", partial(check, record)))
     return listed
 
@@ -170,7 +170,7 @@ def _error_location(problem: BaseException, modules: Collection[str]) -> str:
     return place
 
 
-def _of(record: Record) -> Iterator[tuple[str, Callable[[Record], object]]]:
+def _record_kind_checks(record: Record) -> Iterator[tuple[str, Callable[[Record], object]]]:
     from forecast.conformance import record_checks
 
     yield from record_checks.CHECKS.get(record.spec.kind, ())

@@ -135,7 +135,7 @@ def _split_list(text: str | None) -> list[str]:
     return [w.strip() for w in (text or "").split(",") if w.strip()]
 
 
-def _selection(text: str | None, valid_names: Collection[str]) -> Callable[[str], bool]:
+def _parse_selection(text: str | None, valid_names: Collection[str]) -> Callable[[str], bool]:
     """Read ``FORECAST_PLUGINS``: ``none``, ``scaling,brain`` (only these) or ``-brain`` (all but).
 
     A name both kept and dropped is off. A name that no installed plugin has is an error: a misspelt one would
@@ -233,7 +233,7 @@ def _manager() -> pluggy.PluginManager:
 _SPARE_MANAGERS: list[pluggy.PluginManager] = []
 
 
-def _hooks(module: Any, name: str) -> dict[str, Hook]:
+def _checked_hooks(module: Any, name: str) -> dict[str, Hook]:
     """Register `module` by itself, check every hook, and return those that it has."""
     manager = _SPARE_MANAGERS.pop() if _SPARE_MANAGERS else _manager()
     written_for = getattr(module, "FORECAST_INTERFACE", hookspecs.INTERFACE)
@@ -261,7 +261,7 @@ def _call_hook(hook: str, function: Hook) -> tuple[Spec, ...]:
     return tuple(_check_records(hook, HOOKS[hook], function()))
 
 
-def _brought(hooks: Mapping[str, Hook], kind: str) -> tuple[Spec, ...]:
+def _call_hooks(hooks: Mapping[str, Hook], kind: str) -> tuple[Spec, ...]:
     """Call a plugin's hooks of one kind and return their records, which agree with each other."""
     specs = [spec for hook in _HOOKS_OF[kind] if hook in hooks for spec in _call_hook(hook, hooks[hook])]
     names: set[str] = set()
@@ -334,11 +334,11 @@ class Registry:
         installed: list[EntryPoint | LocalPlugin]
         installed, unreadable = _entry_points() if entries is None else (list(entries), [])
         selection = os.environ.get("FORECAST_PLUGINS") if select is None else select
-        chosen = _selection(selection, sorted({e.name for e in installed}))
+        chosen = _parse_selection(selection, sorted({e.name for e in installed}))
         local = [local_plugin(word) for word in _split_list(selection) if is_path(word)]
         here = _REGISTERED if entries is None else ()
         unique = {(e.name, *_origin(e), e.value): e for e in (*installed, *local, *here)}
-        loaded = [self._imported(unique[key], key[1], key[2], chosen) for key in sorted(unique)]
+        loaded = [self._import_plugin(unique[key], key[1], key[2], chosen) for key in sorted(unique)]
         self._sources = sorted([*loaded, *map(_Source, unreadable)], key=lambda source: source.plugin.name)
         self._kinds_called: set[str] = set()
         self._kinds_in_call: set[tuple[int, str]] = set()
@@ -369,7 +369,7 @@ class Registry:
             )
         return self._plugins
 
-    def _imported(
+    def _import_plugin(
         self, entry: EntryPoint | LocalPlugin, distribution: str, version: str, chosen: Callable[[str], bool]
     ) -> _Source:
         """Import a plugin and check its hooks; none is called."""
@@ -384,7 +384,7 @@ class Registry:
                 raise PluginContractError(f"{named} name: expected lower case letters, digits and hyphens")
             module = entry.load()
             source.plugin = replace(source.plugin, title=_first_doc_line(module))
-            source.hooks = _hooks(module, entry.name)
+            source.hooks = _checked_hooks(module, entry.name)
 
         _run_plugin_code(source, load)
         return source
@@ -408,7 +408,7 @@ class Registry:
 
     def _call_one(self, source: _Source, kind: str) -> None:
         def call() -> None:
-            source.specs[kind] = _brought(source.hooks, kind)
+            source.specs[kind] = _call_hooks(source.hooks, kind)
 
         if not _run_plugin_code(source, call):  # what it brought before is found no more
             source.hooks, source.specs = {}, {}
@@ -416,7 +416,7 @@ class Registry:
             self._settled_offers.clear()
             self._plugins = None
 
-    def _offered(self, kind: str) -> Mapping[str, list[Record]]:
+    def _records_by_name(self, kind: str) -> Mapping[str, list[Record]]:
         """Return the records of one kind by their full names, as they were brought."""
         if kind not in _HOOKS_OF:
             return {}
@@ -434,7 +434,7 @@ class Registry:
 
     def _table(self, kind: str) -> Mapping[str, list[Record]]:
         """Return the records of one kind by their full names, each naming others as its own distribution does."""
-        offered = self._offered(kind)
+        offered = self._records_by_name(kind)
         table = self._settled_offers.get(kind)
         if table is None:
             table = {name: list(map(self._at_its_home, records)) for name, records in offered.items()}
@@ -487,7 +487,7 @@ class Registry:
             raise UsageError(f"{at}expected the name of a {kind}, got {type(name).__name__}")
         table, name, full = self._named(kind, name, where)
         if not full:
-            raise UnknownNameError(kind, name, [*table, *near()], where=where, note=self._absent(name))
+            raise UnknownNameError(kind, name, [*table, *near()], where=where, note=self._absence_text(name))
         if len(full) > 1:
             who = ", ".join(full)
             raise AmbiguousNameError(f"{at}{kind} '{printable(name, 80)}' is offered by several plugins: {who}")
@@ -537,7 +537,7 @@ class Registry:
             return f"{mine}::{name}" if len(clash) > 1 and mine in clash else name
         if slash and sum(source.plugin.name == first for source in self._sources) < 2:
             return name
-        table = self._offered(kind)
+        table = self._records_by_name(kind)
         offers = table.get(head, ()) if slash else [r for rs in table.values() for r in rs if r.spec.name == head]
         own = [r for r in offers if r.plugin.distribution == mine]
         own = [r for r in own if r.plugin.name == plugin.name] or own
@@ -582,7 +582,7 @@ class Registry:
                 table[full] = [replace(r, full_name=f"{distribution}::{full}") for r in own] if apart else own
         return table
 
-    def _absent(self, name: str) -> str:
+    def _absence_text(self, name: str) -> str:
         """Say why a plugin named before the slash brings nothing, where it is installed but not loaded."""
         for p in self.installed:
             if name.startswith(f"{p.name}/") and p.status != "loaded":
@@ -669,11 +669,11 @@ def _module_of(records: Sequence[Spec]) -> ModuleType:
     for hook, kind in HOOKS.items():
         own = tuple(each for each in records if isinstance(each, kind))
         if own:
-            setattr(module, hook, hookspecs.hookimpl(_bringing(hook, own)))
+            setattr(module, hook, hookspecs.hookimpl(_make_hook(hook, own)))
     return module
 
 
-def _bringing(hook: str, records: tuple[Spec, ...]) -> Hook:
+def _make_hook(hook: str, records: tuple[Spec, ...]) -> Hook:
     def bring() -> tuple[Spec, ...]:
         return records
 

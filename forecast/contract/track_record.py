@@ -58,7 +58,7 @@ def of_law(name: str) -> list[dict[str, Any]]:
 
 def _record_rows(what: str, name: str) -> list[dict[str, Any]]:
     record = get_registry().find(what, name)
-    return _rows_of_table(record, what, record.spec.record, "past forecasts", _score_row)
+    return _read_record_rows(record, what, record.spec.record, "past forecasts", _score_row)
 
 
 def _score_row(row: Mapping[str, str]) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def _score_row(row: Mapping[str, str]) -> dict[str, Any]:
     return found
 
 
-def _rows_of_table(
+def _read_record_rows(
     record: Record, what: str, table: str, of: str, read_row: Callable[[Mapping[str, str]], dict[str, Any]]
 ) -> list[dict[str, Any]]:
     """Return the rows of a table that are of one record; none where its plugin keeps none."""
@@ -123,7 +123,7 @@ def of_crossings(name: str) -> list[dict[str, Any]]:
     ('all', 'level', True)
     """
     record = get_registry().find("shape", name)
-    return _rows_of_table(record, "shape", record.spec.crossings, "levels", _crossing_row)
+    return _read_record_rows(record, "shape", record.spec.crossings, "levels", _crossing_row)
 
 
 def _crossing_row(row: Mapping[str, str]) -> dict[str, Any]:

@@ -121,7 +121,7 @@ def tally_crossings(found: Sequence[tuple[str, xr.Dataset]], names: Sequence[str
     """
     for statement, levels in _KINDS.items():
         parts = [(kind, each.isel(level=levels)) for kind, each in found]
-        usual = _climatology([each for _, each in parts])
+        usual = _climatology_shares([each for _, each in parts])
         for name in names:
             for kind in ("all", *sorted({kind for kind, _ in parts} - {"all"})):
                 mine = [
@@ -141,7 +141,7 @@ def tally_crossings(found: Sequence[tuple[str, xr.Dataset]], names: Sequence[str
                     yield {"name": name, "kind": kind, "statement": statement, "series": len(mine), **row}
 
 
-def _climatology(found: Sequence[xr.Dataset]) -> list[Array]:
+def _climatology_shares(found: Sequence[xr.Dataset]) -> list[Array]:
     """Return, for each statement about a series, how often its like came true in the others, as many years ahead."""
     years = [np.clip(np.ceil(each["years"].values), 1, MOST_YEARS) for each in found]  # (origin, horizon)
     came = [each["happened"].transpose("origin", "horizon", "level").values for each in found]

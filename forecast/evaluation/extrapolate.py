@@ -126,7 +126,7 @@ class Extrapolation(HtmlText):
         ``from`` (its last x), ``points`` (later ones), ``held`` (coverage: the share of them inside the interval),
         ``error``; empty along dates, and where a part that is short enough has too few points.
         """
-        return {} if self.dates else _hindcast(self.x, self.y, 10**self.beyond, self.level)
+        return {} if self.dates else _hindcast_scores(self.x, self.y, 10**self.beyond, self.level)
 
     @property
     def tried(self) -> Mapping[str, float]:
@@ -281,11 +281,11 @@ def extrapolate(
     places, values, notes = _prepare_points(places, y, names, dated, reduce)
     if to is None and reach is None:
         raise UsageError("extrapolate: to: expected where to extrapolate to, got nothing")
-    goal, which = _goal(to, places, names[0], dated)
+    goal, which = _target_places(to, places, names[0], dated)
     if dated:
-        answer = _along_dates(places, values, goal, level, reach, names, unit, bounds, seed)
+        answer = _extrapolate_dates(places, values, goal, level, reach, names, unit, bounds, seed)
     else:
-        answer = _along_numbers(places, values, goal, level, names)
+        answer = _extrapolate_numbers(places, values, goal, level, names)
     answer = replace(answer, warnings=(*(f"extrapolate: {note}" for note in notes), *answer.warnings))
     if which.size == 0:  # the only question is when the threshold is reached
         return answer
@@ -339,7 +339,7 @@ def _prepare_points(
     return distinct, values, (*notes, *((reduced,) if reduced else ()))
 
 
-def _goal(to: Any, x: Array, name: str, dated: bool) -> tuple[Array, NDArray[np.intp]]:
+def _target_places(to: Any, x: Array, name: str, dated: bool) -> tuple[Array, NDArray[np.intp]]:
     """Return the targets, sorted and unique, all beyond the data, and the index of each place of `to` in them."""
     if to is None:
         return np.zeros(0), np.zeros(0, dtype=np.intp)
@@ -370,7 +370,7 @@ def _month_text(year: float) -> str:
 def forecast_quantiles(x: Any, y: Any, to: Array, shares: Array) -> Array:
     """Return quantiles of an observation of a curve beyond its data, (to, share), as `extrapolate` would say them."""
     places, values, _ = _prepare_points(np.asarray(x, dtype=float), y, ("x", "y"), False)
-    goal, which = _goal(to, places, "x", False)
+    goal, which = _target_places(to, places, "x", False)
     result = forecast_curve(places, values, goal)
     return np.stack([np.exp(result.quantile(share)) for share in shares], axis=1)[which]
 
@@ -381,7 +381,7 @@ def _median_and_interval(forecast: CurveForecast, level: float) -> tuple[Array, 
     return middle, lower, upper
 
 
-def _along_numbers(x: Array, y: Array, to: Array, level: float, names: tuple[str, str]) -> Extrapolation:
+def _extrapolate_numbers(x: Array, y: Array, to: Array, level: float, names: tuple[str, str]) -> Extrapolation:
     result = forecast_curve(x, y, to)
     median, lower, upper = _median_and_interval(result, level)
     laws: list[dict[str, Any]] = [
@@ -414,7 +414,7 @@ def _distance_warnings(forecast: CurveForecast, x: Array, y: Array, decades: flo
     return notes
 
 
-def _hindcast(x: Array, y: Array, times: float, level: float) -> dict[str, float]:
+def _hindcast_scores(x: Array, y: Array, times: float, level: float) -> dict[str, float]:
     """Forecast the later points from the earlier ones, over the same ratio of x."""
     count = int(np.searchsorted(x, x[-1] / times, side="right"))
     if count < MIN_CURVE_POINTS:
@@ -445,7 +445,7 @@ def dated_quantiles(time: Array, value: Array, to: Array, shares: Sequence[float
         As `extrapolate` does: too few dates, or a value without a place on the scale.
     """
     x, y, _ = _prepare_points(np.asarray(time, dtype=float), value, ("time", "value"), True)
-    goal, which = _goal(to, x, "time", False)
+    goal, which = _target_places(to, x, "time", False)
     _, draws = _fitted_series(x, y, seed)
     return np.asarray(np.quantile(draws(goal), shares, axis=1).T[which])
 
@@ -474,7 +474,7 @@ def _fitted_series(
     return fitted, draws
 
 
-def _along_dates(
+def _extrapolate_dates(
     x: Array, y: Array, to: Array, level: float, reach: float | None, names: tuple[str, str], unit: str, bounds: Bounds,
     seed: int,
 ) -> Extrapolation:  # fmt: skip

@@ -145,9 +145,9 @@ def backtest_laws(
     pooled = leave_out is None and place.min() > 0 and curves
     walks = [*REFERENCE_SHAPES] if leave_out is None and place.min() > 0 else []
     for at, fitted, targeted in (
-        _by_scale(place, most_origins, most_targets, name)
+        _scale_origins(place, most_origins, most_targets, name)
         if leave_out is None
-        else _by_group(columns.column(leave_out), place, most_targets, leave_out)
+        else _group_splits(columns.column(leave_out), place, most_targets, leave_out)
     ):
         before, after = columns.take(fitted), columns.take(targeted)
         observed = _compute(explained, after, "backtest: y")
@@ -227,7 +227,7 @@ def _with_variables(columns: Columns, laws: Sequence[Law], lets: Mapping[str, st
     return columns.replaced(result, {name: columns.units.get(lets[name], "") for name in result}).read_whole()
 
 
-def _by_scale(place: Array, most_origins: int, most_targets: int, name: str) -> Any:
+def _scale_origins(place: Array, most_origins: int, most_targets: int, name: str) -> Any:
     """Yield the origins: the last place of the fitted rows, the mask of these, and the mask of the target rows."""
     distinct, row = np.unique(place, return_inverse=True)
     rank = row.astype(float)
@@ -244,7 +244,7 @@ def _by_scale(place: Array, most_origins: int, most_targets: int, name: str) -> 
         yield float(distinct[int(cut)]), rank <= cut, targeted
 
 
-def _by_group(labels: Any, place: Array, most_targets: int, column: str) -> Any:
+def _group_splits(labels: Any, place: Array, most_targets: int, column: str) -> Any:
     """Yield the groups: the label, the mask of all other rows, and the mask of the target rows of the group."""
     shown = np.array([str(label) for label in labels])
     groups = [str(label) for label in np.unique(shown) if label not in ("", "nan")]
@@ -274,7 +274,7 @@ def _draws_or_reason(what: Law | str, *given: Any) -> Array | str:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the same at every origin; a fit that fails says so
-            drawn = _on_curve(what, *given) if isinstance(what, str) else _of_law(what, *given)
+            drawn = _curve_draws(what, *given) if isinstance(what, str) else _draw_law(what, *given)
     except ForecastError as problem:
         return join_lines(problem)
     if not np.isfinite(drawn).all() or (drawn <= 0).any():
@@ -282,7 +282,9 @@ def _draws_or_reason(what: Law | str, *given: Any) -> Array | str:
     return drawn
 
 
-def _of_law(law: Law, fit_columns: Columns, target_columns: Columns, y: str, objective: str | None, seed: int) -> Array:
+def _draw_law(
+    law: Law, fit_columns: Columns, target_columns: Columns, y: str, objective: str | None, seed: int
+) -> Array:
     """Fit a law, and return its prediction intervals at the target rows as draws."""
     if objective is None:
         observed = _compute(y, fit_columns, "backtest: y")
@@ -305,7 +307,7 @@ def _of_law(law: Law, fit_columns: Columns, target_columns: Columns, y: str, obj
     return np.asarray(middle * (upper / middle) ** apart if fit.log else middle + (upper - middle) * apart)
 
 
-def _on_curve(what: str, x: Array, y: Array, to: Array) -> Array:
+def _curve_draws(what: str, x: Array, y: Array, to: Array) -> Array:
     """Return what the pool, or a reference, says of a curve."""
     if what == POOL_NAME:
         places, row = np.unique(to, return_inverse=True)

@@ -328,7 +328,7 @@ def parse_published_hashes(expect: str | Iterable[str]) -> list[tuple[int | None
         if match := _PUBLISHED_HASH_PATTERN.fullmatch(text.strip()):
             found.append(_parse_numbered_hash(match))
         elif os.path.exists(text):  # noqa: PTH110 - of any text, also one that is too long for a name
-            found += _in_file(text)
+            found += _hashes_in_file(text)
         else:
             raise UsageError(
                 "--expect: expected a hash of 64 digits, the number of its line before it (7:HASH), or a file of them; "
@@ -341,7 +341,7 @@ def _parse_numbered_hash(match: re.Match[str]) -> tuple[int | None, str]:
     return int(match[1]) if match[1] else None, match[2].lower()
 
 
-def _in_file(path: str) -> list[tuple[int | None, str]]:
+def _hashes_in_file(path: str) -> list[tuple[int | None, str]]:
     content, name = read_bytes(path, limit=MAX_LEDGER_BYTES), printable(path)
     if content.lstrip()[:1] == b"{":
         return [(number, record["sha256"]) for number, record in enumerate(_parse_lines(content, name), 1)]
@@ -380,11 +380,11 @@ def verify_chain(records: Sequence[Mapping[str, Any]], expect: Iterable[tuple[in
         else:
             wrong.append((number, hashed))
     if wrong:
-        raise DataError(f"{where}: is not what was published: {_difference(hashes, places, fixed, wrong)}")
+        raise DataError(f"{where}: is not what was published: {_first_difference_text(hashes, places, fixed, wrong)}")
     return fixed
 
 
-def _difference(
+def _first_difference_text(
     hashes: Sequence[str], places: Mapping[str, int], fixed: int, wrong: Sequence[tuple[int | None, str]]
 ) -> str:
     """Say where a ledger first differs from hashes that it does not hold, as closely as these tell."""

@@ -109,7 +109,9 @@ def forecast_entries(
             )
         kind = "when" if isinstance(answer, DateAnswer) else "growth" if answer.growth else "value"
         common = {**about, "question": name, "title": answer.title, "asks": kind, "resolves": resolves}
-        forecasts_of_question = _of_date(answer, extra) if isinstance(answer, DateAnswer) else _of_value(answer)
+        forecasts_of_question = (
+            _date_entries(answer, extra) if isinstance(answer, DateAnswer) else _value_entries(answer)
+        )
         out += [{"kind": "forecast", **common, **each} for each in forecasts_of_question]
     for each in out:
         first = each["at"] if "at" in each else each["by"][0]["date"]
@@ -135,7 +137,7 @@ def _run_settings(run: Projection) -> dict[str, Any]:
 # --- dates ------------------------------------------------------------------------------------------------------------
 
 
-def _of_date(answer: DateAnswer, extra: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _date_entries(answer: DateAnswer, extra: Sequence[str]) -> Iterator[dict[str, Any]]:
     name, run = answer.name, answer.run
     dates = sorted({*(date[:10] for date in answer.dates), *extra})
     if not dates:
@@ -148,7 +150,7 @@ def _of_date(answer: DateAnswer, extra: Sequence[str]) -> Iterator[dict[str, Any
     if bool(answer.unmasked.isnull().any()):
         raise UsageError(f"question '{name}' has no answer: {'; '.join(run.failures)}")
     for chosen, over, worlds, weights in _definition_answers(answer):
-        threshold = _threshold(answer, chosen)
+        threshold = _fixed_side(answer, chosen)
         known = ~np.isnan(worlds)
         share = weights * known / (weights * known).sum()
         ends = decimal_year(np.array(dates, dtype="datetime64[s]"))
@@ -168,7 +170,7 @@ def _of_date(answer: DateAnswer, extra: Sequence[str]) -> Iterator[dict[str, Any
         }  # fmt: skip
 
 
-def _threshold(answer: DateAnswer, chosen: Mapping[str, str]) -> dict[str, Any]:
+def _fixed_side(answer: DateAnswer, chosen: Mapping[str, str]) -> dict[str, Any]:
     """Return the side of a condition that is the same in every world and at every date, with what it is made of."""
     name, when, run = answer.name, answer.text, answer.run
     try:
@@ -177,7 +179,7 @@ def _threshold(answer: DateAnswer, chosen: Mapping[str, str]) -> dict[str, Any]:
         condition = None
     moving: list[str] = []
     for side in () if condition is None else (condition.right, condition.left):
-        known = {each: _constant(run, each, chosen) for each in side.names}
+        known = {each: _constant_value(run, each, chosen) for each in side.names}
         if None not in known.values():
             return {"side": side.text, **({"values": known} if known else {})}
         moving += [each for each, value in known.items() if value is None]
@@ -189,7 +191,7 @@ def _threshold(answer: DateAnswer, chosen: Mapping[str, str]) -> dict[str, Any]:
     )
 
 
-def _constant(run: Projection, name: str, chosen: Mapping[str, str]) -> dict[str, Any] | None:
+def _constant_value(run: Projection, name: str, chosen: Mapping[str, str]) -> dict[str, Any] | None:
 
     if name not in run.numeric:
         return None
@@ -203,7 +205,7 @@ def _constant(run: Projection, name: str, chosen: Mapping[str, str]) -> dict[str
 # --- values -----------------------------------------------------------------------------------------------------------
 
 
-def _of_value(answer: ValueAnswer) -> Iterator[dict[str, Any]]:
+def _value_entries(answer: ValueAnswer) -> Iterator[dict[str, Any]]:
     for each in answer.at:
         for chosen, over, worlds, weights in _definition_answers(each):
             if np.isnan(worlds).all():

@@ -57,7 +57,7 @@ def shipped_ledgers(registry: Registry) -> dict[str, Path]:
 # --- what was said ----------------------------------------------------------------------------------------------------
 
 
-def of_ledger(
+def statements(
     records: Sequence[Mapping[str, Any]], amount: Callable[[float, str], str] | None = None
 ) -> list[dict[str, Any]]:
     """Return every probability that a ledger states, with its scores where it is decided.
@@ -103,7 +103,7 @@ def of_ledger(
 
 
 def public(registry: Registry) -> list[dict[str, Any]]:
-    """Return what people said on public sites, as `of_ledger`; ``reason`` says why no scenario answers the same."""
+    """Return what people said on public sites, as `statements`; ``reason`` says why no scenario answers the same."""
     out = []
     for row in table_rows(registry, PUBLIC_QUESTIONS_TABLE):
         came = None if math.isnan(row["outcome"]) else bool(row["outcome"])
@@ -137,7 +137,7 @@ def scorecard(said: Iterable[Mapping[str, Any]], on: str) -> dict[str, Any]:
     Parameters
     ----------
     said : iterable of dict
-        As `of_ledger` and `public` return them.
+        As `statements` and `public` return them.
     on : str
         The day, ISO: what was to be decided by then and has no outcome is due.
 

@@ -87,7 +87,7 @@ def _mean_over(values: xr.DataArray, reduce_dims: Dims, preserve_dims: Dims, wei
     return values.weighted(weights).mean(over)
 
 
-def _averaged(values: Callable[..., xr.DataArray]) -> Callable[..., Any]:
+def _average_score(values: Callable[..., xr.DataArray]) -> Callable[..., Any]:
     """Give a score the grammar of all: of its values the mean over what is to be reduced, by weights."""
 
     @functools.wraps(values)
@@ -108,7 +108,7 @@ def _averaged(values: Callable[..., xr.DataArray]) -> Callable[..., Any]:
     return score
 
 
-def _dimension(forecast: xr.DataArray, *allowed: str) -> str:
+def _find_dimension(forecast: xr.DataArray, *allowed: str) -> str:
     found = [dim for dim in allowed if dim in forecast.dims]
     if len(found) != 1:
         raise UsageError(
@@ -122,7 +122,7 @@ def _forecast_quantile(forecast: xr.DataArray, level: float) -> xr.DataArray:
     """Return the quantile at a level: of the draws, or the one that is stated."""
     if not 0 < level < 1:
         raise UsageError(f"level: expected a share between 0 and 1, got {printable(level, 40)}")
-    if _dimension(forecast, "draw", "quantile") == "draw":
+    if _find_dimension(forecast, "draw", "quantile") == "draw":
         return forecast.quantile(level, "draw", skipna=False).drop_vars("quantile")
     levels = forecast["quantile"].values.astype(float)
     place = int(np.argmin(abs(levels - level)))
@@ -143,7 +143,7 @@ def _quantile_loss(forecast: xr.DataArray, observed: xr.DataArray, level: float)
     return error * (level - (error < 0))
 
 
-@_averaged
+@_average_score
 def pinball(forecast: xr.DataArray, observed: xr.DataArray, *, level: float = 0.5) -> xr.DataArray:
     """Return the pinball loss of one quantile: at the median, half the absolute error.
 
@@ -171,7 +171,7 @@ def pinball(forecast: xr.DataArray, observed: xr.DataArray, *, level: float = 0.
     return _quantile_loss(forecast, observed, level)
 
 
-@_averaged
+@_average_score
 def weighted_interval(forecast: xr.DataArray, observed: xr.DataArray, *, logs: bool = True) -> xr.DataArray:
     """Return the weighted interval score of the natural logarithm.
 
@@ -205,7 +205,7 @@ def weighted_interval(forecast: xr.DataArray, observed: xr.DataArray, *, logs: b
     return 2 * sum(losses[1:], losses[0]) / len(QUANTILES)
 
 
-@_averaged
+@_average_score
 def crps(forecast: xr.DataArray, observed: xr.DataArray) -> xr.DataArray:
     """Return the continuous ranked probability score of the draws' distribution: ``E|X − y| − E|X − X'|/2``.
 
@@ -220,7 +220,7 @@ def crps(forecast: xr.DataArray, observed: xr.DataArray) -> xr.DataArray:
     >>> float(crps(xr.DataArray([0.0, 2.0], dims="draw"), xr.DataArray(1.0)))
     0.5
     """
-    _dimension(forecast, "draw")
+    _find_dimension(forecast, "draw")
 
     def apart(draws: Any) -> Any:
         n = draws.shape[-1]
@@ -231,7 +231,7 @@ def crps(forecast: xr.DataArray, observed: xr.DataArray) -> xr.DataArray:
     return found
 
 
-@_averaged
+@_average_score
 def log_score(forecast: xr.DataArray, observed: xr.DataArray) -> xr.DataArray:
     """Return minus the log density at what happened, from the draws by a normal kernel.
 
@@ -243,7 +243,7 @@ def log_score(forecast: xr.DataArray, observed: xr.DataArray) -> xr.DataArray:
     Krüger, F., Lerch, S., Thorarinsdottir, T. & Gneiting, T. (2021), Predictive inference based on Markov chain Monte
     Carlo output, International Statistical Review 89(2), 274-301, section 4.
     """
-    _dimension(forecast, "draw")
+    _find_dimension(forecast, "draw")
     n = forecast.sizes["draw"]
     sd = forecast.std("draw", ddof=1)
     middle = _forecast_quantile(forecast, 0.75) - _forecast_quantile(forecast, 0.25)
@@ -258,7 +258,7 @@ def log_score(forecast: xr.DataArray, observed: xr.DataArray) -> xr.DataArray:
     return found
 
 
-@_averaged
+@_average_score
 def coverage(forecast: xr.DataArray, observed: xr.DataArray, *, level: float = 0.9) -> xr.DataArray:
     """Return the share of central intervals that cover the outcome, endpoints included, to rounding.
 
@@ -289,7 +289,7 @@ def _interval_endpoints(forecast: xr.DataArray, level: float) -> tuple[xr.DataAr
     return _forecast_quantile(forecast, outside), _forecast_quantile(forecast, 1 - outside)
 
 
-@_averaged
+@_average_score
 def width(forecast: xr.DataArray, observed: xr.DataArray, *, level: float = 0.9) -> xr.DataArray:
     """Return the width of the central interval in natural logarithms; what happened says only where it counts.
 
@@ -300,7 +300,7 @@ def width(forecast: xr.DataArray, observed: xr.DataArray, *, level: float = 0.9)
     return wide.where(observed.notnull())
 
 
-@_averaged
+@_average_score
 def pit(forecast: xr.DataArray, observed: xr.DataArray) -> xr.DataArray:
     """Return the probability integral transform: the share of draws below what happened, ties half.
 
@@ -310,7 +310,7 @@ def pit(forecast: xr.DataArray, observed: xr.DataArray) -> xr.DataArray:
     ----------
     Dawid, A. P. (1984), Statistical theory: the prequential approach, JRSS A 147(2), 278-292.
     """
-    _dimension(forecast, "draw")
+    _find_dimension(forecast, "draw")
     rank = (forecast < observed).mean("draw") + 0.5 * (forecast == observed).mean("draw")
     known = forecast.notnull().all("draw") & observed.notnull()
     return rank.where(known)
@@ -342,7 +342,7 @@ def _check_probabilities(forecast: xr.DataArray, observed: xr.DataArray) -> None
         raise DataError("observed: expected 1 where the event happened and 0 where it did not")
 
 
-@_averaged
+@_average_score
 def brier(forecast: xr.DataArray, observed: xr.DataArray) -> xr.DataArray:
     """Return the Brier score of probabilities: the squared error, where what is observed is 1 or 0.
 
@@ -361,7 +361,7 @@ def brier(forecast: xr.DataArray, observed: xr.DataArray) -> xr.DataArray:
     return (forecast - observed) ** 2
 
 
-@_averaged
+@_average_score
 def log_loss(forecast: xr.DataArray, observed: xr.DataArray) -> xr.DataArray:
     """Return minus the natural logarithm of the probability of what happened; infinite where that was said to be 0.
 

@@ -184,7 +184,7 @@ def compare_scenarios(
                 runs[key] = run, {**about, "start": start, "until": until, "uncertain": not certain(run)}
             run, about = runs[key]
             dated = own in scenario.questions
-            row = (_of_date if dated else _of_value)(run, own, questions[name], made)
+            row = (_score_date_question if dated else _score_value_question)(run, own, questions[name], made)
             answers[name].append({**about, "kind": "date" if dated else "value", **row})
         if progress is not None:
             progress(done + 1, len(wanted_of_scenarios))
@@ -199,7 +199,7 @@ def _report_progress(
         progress(done + blocks / (every + 1), of)
 
 
-def _of_date(run: Projection, own: str, question: Mapping[str, Any], made: str | None) -> dict[str, Any]:
+def _score_date_question(run: Projection, own: str, question: Mapping[str, Any], made: str | None) -> dict[str, Any]:
     """Return the date that a scenario gives, and the score of its probability by the date to which it is known."""
     from forecast.base.dates import decimal_year
     from forecast.projection.claim_values import claim_draws, of_dates
@@ -220,7 +220,7 @@ def _of_date(run: Projection, own: str, question: Mapping[str, Any], made: str |
     return out
 
 
-def _of_value(run: Projection, own: str, question: Mapping[str, Any], made: str | None) -> dict[str, Any]:
+def _score_value_question(run: Projection, own: str, question: Mapping[str, Any], made: str | None) -> dict[str, Any]:
     """Return the value that a scenario gives at the first of its dates, and its score where it is known."""
     from forecast.evaluation.scores import crps
     from forecast.projection.claim_values import claim_draws

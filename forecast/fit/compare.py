@@ -229,7 +229,7 @@ def _law_measures(
 ) -> dict[str, Any]:
     """Return the measures of a fit that converged, and the reasons of those it lacks."""
     found: dict[str, Any] = criteria(fit)
-    found |= _rollout(law, columns, along, options, report)
+    found |= _forecast_origins(law, columns, along, options, report)
     why = found["without"] = _no_criteria(fit, found)
     if found["rollout"] is None:
         nothing, tried = "no point lies beyond another", found["origins_tried"]
@@ -285,7 +285,7 @@ def criteria(fit: Fit) -> dict[str, float | None]:
     return {"aic": aic, "aicc": small, "bic": 2 * loss + k * math.log(n)}
 
 
-def _rollout(
+def _forecast_origins(
     law: Law, columns: Columns, along: Array, options: Mapping[str, Any], report: Callable[[int], None]
 ) -> dict[str, Any]:
     """Forecast what lies beyond each origin from what lies before it."""

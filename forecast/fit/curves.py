@@ -56,7 +56,7 @@ def fit_one(
     ):  # the search goes over so many piece by piece
         result = _converged_in_batch(setting, observations, problem, start)
     if result is None:
-        result = _by_search(setting, observations, problem, start, seed)
+        result = _fit_by_search(setting, observations, problem, start, seed)
     # what is known was computed from the very arrays that the solution keeps
     vague = bool(result.known.unidentified)
     agree, total = int(result.starts[0, 0]), int(result.starts[1, 0])
@@ -79,13 +79,13 @@ def _converged_in_batch(
     )  # fmt: skip
     if not solved.settled[0] or not np.isfinite(solved.q).all():
         return None
-    _polish(target, solved, normal)
+    _polish_optima(target, solved, normal)
     return _single_solution(
         setting, observations, problem, _per_curve_options(target), solved.q, True, starts, start is not None
     )
 
 
-def _by_search(
+def _fit_by_search(
     setting: Setting, observations: Observations, problem: Problem, start: Array | None, seed: int
 ) -> Solutions:
     problem, found = search(problem, start, seed)
@@ -139,7 +139,7 @@ def fit_curves(setting: Setting, part: Observations, start: Array | None, seed: 
     target, unsure = _search_optima(setting, part, target, solved, starts, start, seed)
     doubted = _with_pole(poles, setting, solved) | unsure
     options = _per_curve_options(target)
-    _polish(target, solved, bread)
+    _polish_optima(target, solved, bread)
     known = assess_parameters(
         setting.law, target, solved.q, setting.coordinates,
         lambda b: setting.problem(part.one(b), {o: float(v[b]) for o, v in options.items()}),
@@ -194,7 +194,7 @@ def _with_pole(poles: Poles | None, setting: Setting, solved: NewtonResult) -> B
     return poles.mask(natural(solved.q, setting.coordinates.logs))
 
 
-def _polish(target: Target, solved: NewtonResult, bread: Array | None) -> None:
+def _polish_optima(target: Target, solved: NewtonResult, bread: Array | None) -> None:
     """Take one step more: where the objective has stopped falling, parameters may be off by a share of their errors."""
     open_ = np.arange(solved.value.size) if bread is None else np.flatnonzero(np.isnan(bread[0, 0]))
     if not open_.size:

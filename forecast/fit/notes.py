@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 def notes_of_fit(solutions: Solutions) -> tuple[str, ...]:
     """Return the notes of a single fit; what is said of one group is what is said of all."""
     solutions = solutions.whole
-    found = [*_of_search(solutions), *_of_data(solutions)]
+    found = [*_search_notes(solutions), *_data_notes(solutions)]
     repeated = solutions.replicates[0]
     if repeated is not None:
-        found += _of_replicates(solutions, repeated)
+        found += _replicate_notes(solutions, repeated)
     return tuple(found)
 
 
@@ -42,14 +42,14 @@ def of_optimum(solutions: Solutions) -> list[str]:
     return scarce
 
 
-def _of_search(solutions: Solutions) -> list[str]:
+def _search_notes(solutions: Solutions) -> list[str]:
     name, known, found = solutions.name, solutions.known, of_optimum(solutions)
     for parameter, reason in known.reasons().items():
         found.append(f"{name}: parameter '{parameter}' is not identified by these data: {reason}")
     return found
 
 
-def _of_data(solutions: Solutions) -> list[str]:
+def _data_notes(solutions: Solutions) -> list[str]:
     name, seen, known, found = solutions.name, solutions.curves.one(0), solutions.known, []
     n, k = int(solutions.n[0]), len(known.names)
     columns = [*seen.variables.values(), seen.y]
@@ -81,7 +81,7 @@ def _of_data(solutions: Solutions) -> list[str]:
     return found
 
 
-def _of_replicates(solutions: Solutions, repeated: Replicates) -> list[str]:
+def _replicate_notes(solutions: Solutions, repeated: Replicates) -> list[str]:
     name, n = solutions.name, int(solutions.n[0])
     found = repeated.warnings(name)
     if 0 < repeated.clusters < MIN_GROUPS:

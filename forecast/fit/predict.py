@@ -66,11 +66,11 @@ def predict(
             _cap_bands(each, columns, row, level)
     elif curves:
         curve = curves[0]
-        pooled = _complete(curve, columns, level)
+        pooled = _replace_curve_bands(curve, columns, level)
     if statistic == "mean":
         attrs["mean_by"] = _mean_by(fit)
     if by:
-        found = _of_many(fit, columns, far)  # type: ignore[arg-type]
+        found = _many_prediction_attributes(fit, columns, far)  # type: ignore[arg-type]
     else:
         if pooled:
             attrs.pop("no_interval", None)
@@ -78,7 +78,7 @@ def predict(
             attrs["bands"] = f"the pool of laws that forecast.extrapolate uses ({why})"
         elif not isinstance(origin, UncertaintyError):
             attrs["bands"] = origin + _band_inflation(fit, doubted)  # type: ignore[arg-type]
-        found = _of_one(fit, flat, columns, far, level, curve, pooled=pooled)  # type: ignore[arg-type]
+        found = _prediction_attributes(fit, flat, columns, far, level, curve, pooled=pooled)  # type: ignore[arg-type]
     attrs |= found
     lead = (by,) if by else ()
     arrays = {
@@ -134,7 +134,7 @@ def _extrapolated_curves(fit: Fit | Fits, points: Mapping[str, Array]) -> dict[i
     return {row: curve for row, curve in found.items() if curve is not None}
 
 
-def _complete(curve: Curve, columns: dict[str, Array], level: float) -> bool:
+def _replace_curve_bands(curve: Curve, columns: dict[str, Array], level: float) -> bool:
     """Give a curve bands that end where its past says, in place; return whether they are those of the pool of laws.
 
     They are where the fit has none at some place ahead, and hold what it says there.
@@ -163,7 +163,7 @@ def _cap_bands(curve: Curve, columns: dict[str, Array], row: int, level: float) 
         band[curve.ahead] = cut(band, hold(value, centre))[curve.ahead]
 
 
-def _of_one(
+def _prediction_attributes(
     fit: Fit, points: Mapping[str, Array], columns: Mapping[str, Array], far: Array, level: float,
     curve: Curve | None, *, pooled: bool,
 ) -> dict[str, Any]:  # fmt: skip
@@ -171,7 +171,7 @@ def _of_one(
     attrs: dict[str, Any] = {}
     notes, centre = list(fit.notes), columns["median"]
     if curve is not None:
-        notes = _of_curve(fit, curve, columns, level, pooled=pooled)
+        notes = _curve_warnings(fit, curve, columns, level, pooled=pooled)
     elif fit.uncertainty is not None:  # what the band holds is no warning: it says so itself
         notes = list(dict.fromkeys([*notes, *fit.diagnostics.warnings(fit.name, predicting=True)]))
     if fit.ranges and (np.isfinite(centre).any() or not centre.size):
@@ -192,7 +192,7 @@ def _of_one(
     return {**attrs, "warnings": "\n".join(notes)}
 
 
-def _of_curve(fit: Fit, curve: Curve, columns: Mapping[str, Array], level: float, *, pooled: bool) -> list[str]:
+def _curve_warnings(fit: Fit, curve: Curve, columns: Mapping[str, Array], level: float, *, pooled: bool) -> list[str]:
     """Return what a reader of a prediction beyond a curve must know: what told large errors from small on real ones.
 
     What parameters are known by says nothing of a place ahead: its band holds it. That no two starts agree is no doubt
@@ -212,7 +212,7 @@ def _of_curve(fit: Fit, curve: Curve, columns: Mapping[str, Array], level: float
     return notes
 
 
-def _of_many(fits: Fits, columns: Mapping[str, Array], far: Array) -> dict[str, Any]:
+def _many_prediction_attributes(fits: Fits, columns: Mapping[str, Array], far: Array) -> dict[str, Any]:
     """Return the same of many fits, counting them."""
     good, count = np.flatnonzero(fits.solutions.settled), len(fits)
     lost = ~np.isfinite(columns["median"][good])
@@ -373,10 +373,10 @@ def _stretch_endpoint(end: Array, centre: Array, times: float, log: bool) -> Arr
 
 def _law_values(law: Law, parameters: Mapping[str, Array], points: Mapping[str, Array]) -> Array:
     """Return the law at points, (B, p)."""
-    return _at_points(law, parameters, points, lambda own, there: law.value(own, **there))
+    return _evaluate_at_points(law, parameters, points, lambda own, there: law.value(own, **there))
 
 
-def _at_points(
+def _evaluate_at_points(
     law: Law, parameters: Mapping[str, Array], points: Mapping[str, Array], of: Callable[[Any, Any], Any]
 ) -> Array:
     """Evaluate `of` for a law at parameters (B,) and points, (1, p) or (B, p); the last two axes are (B, p)."""
@@ -426,7 +426,7 @@ def _law_slopes(
     """Return the derivatives of the law by its free parameters, (k, B, p); of its logarithm under a log objective."""
     law = solutions.law
     parameters = {n: v[rows] for n, v in solutions.values.items()}
-    slopes = _at_points(law, parameters, points, lambda own, there: law.jacobian(own, **there))
+    slopes = _evaluate_at_points(law, parameters, points, lambda own, there: law.jacobian(own, **there))
     slopes = slopes[[law.parameters.index(n) for n in solutions.known.names]]
     if not solutions.objective.log:
         return np.asarray(slopes)
@@ -500,14 +500,14 @@ def broadcast(fit: Fit | Fits, variables: Mapping[str, Any]) -> dict[str, Array]
     if any(isinstance(v, xr.DataArray) for v in given):
         given = list(xr.broadcast(*(xr.DataArray(v) if np.ndim(v) == 0 else v for v in given)))
     try:
-        plain = [_real(v) for v in given]
+        plain = [_real_numbers(v) for v in given]
         arrays = np.broadcast_arrays(*plain)
     except (TypeError, ValueError):
         raise DataError(f"{fit.name}: {', '.join(fit.law.variables)}: expected numbers that broadcast") from None
     return dict(zip(fit.law.variables, arrays, strict=True))
 
 
-def _real(values: Any) -> Array:
+def _real_numbers(values: Any) -> Array:
     """Return numbers as float64, masked ones as NaN; complex numbers and text are a TypeError."""
     if is_masked_array(values):
         return np.asarray(np.ma.filled(values.astype(float), np.nan))

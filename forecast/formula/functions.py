@@ -145,7 +145,7 @@ def implementation(name: str) -> Callable[..., Any]:
         "heaviside": lambda x: np.heaviside(x, 0.5),
         "logistic": _logistic,
         "saturate": lambda v, limit: -limit * np.expm1(-v / limit),
-        "softmin": _softmin,
+        "softmin": _soft_minimum,
         "where": lambda condition, a, b: np.where(np.isnan(condition), np.nan, np.where(condition != 0, a, b))[()],
     }
     if name in own:
@@ -166,7 +166,7 @@ def _logistic(x: Any) -> Any:
     return np.maximum(small, x >= 0) / (1.0 + small)  # of a number at least 0: 1 above
 
 
-def _softmin(*args: Any) -> Any:
+def _soft_minimum(*args: Any) -> Any:
     """Compute ``(a**-s + b**-s + ...)**(-1/s)`` of numbers that are not negative, s > 0 being the sharpness.
 
     It never exceeds the smallest, lies at most a factor ``n**(1/s)`` below it, tends to it as s grows, and scales with

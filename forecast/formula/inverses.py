@@ -48,32 +48,32 @@ def solve(root: Node, name: str, value: float, known: Mapping[str, float]) -> li
     count = _count_occurrences(root, name)
     if count == 0:
         raise FormulaError(f"formula '{printable(tree.to_text(root), 80)}' does not depend on '{printable(name, 60)}'")
-    return _free(root, name, number_node(value)) if count == 1 else _roots(root, name, value, known)
+    return _solve_for(root, name, number_node(value)) if count == 1 else _find_roots(root, name, value, known)
 
 
-def _free(node: Node, name: str, value: Node) -> list[Node]:
+def _solve_for(node: Node, name: str, value: Node) -> list[Node]:
     if isinstance(node, Name):
         return [value]
     if isinstance(node, Unary):
-        return _free(node.operand, name, Unary("-", value))
+        return _solve_for(node.operand, name, Unary("-", value))
     if isinstance(node, Call):
-        return [r for v in _inverses(node.function) for r in _free(node.args[0], name, _with_value(v, value))]
+        return [r for v in _inverses(node.function) for r in _solve_for(node.args[0], name, _with_value(v, value))]
     assert isinstance(node, Binary)
     left, right, on_left = node.left, node.right, _count_occurrences(node.left, name) == 1
     if node.op == "**":
         if not on_left:
-            return _free(right, name, Binary("/", Call("log", (value,)), Call("log", (left,))))
+            return _solve_for(right, name, Binary("/", Call("log", (value,)), Call("log", (left,))))
         root = Binary("**", value, Binary("/", Number(1.0), right))
         roots: list[Node] = [root]
         if tree.constant(right) and float(tree.evaluate(right, {})) % 2 == 0:
             roots.append(Unary("-", root))
-        return [r for v in roots for r in _free(left, name, v)]
+        return [r for v in roots for r in _solve_for(left, name, v)]
     if on_left:
         undo = {"+": "-", "-": "+", "*": "/", "/": "*"}[node.op]
-        return _free(left, name, Binary(undo, value, right))
+        return _solve_for(left, name, Binary(undo, value, right))
     if node.op in "+*":
-        return _free(right, name, Binary("-" if node.op == "+" else "/", value, left))
-    return _free(right, name, Binary(node.op, left, value))
+        return _solve_for(right, name, Binary("-" if node.op == "+" else "/", value, left))
+    return _solve_for(right, name, Binary(node.op, left, value))
 
 
 def _with_value(node: Node, value: Node) -> Node:
@@ -90,7 +90,7 @@ def _inverses(function: str) -> tuple[Node, ...]:
     return tuple(parse(text).root for text in _INVERSES[function])
 
 
-def _roots(root: Node, name: str, value: float, known: Mapping[str, float]) -> list[Node]:
+def _find_roots(root: Node, name: str, value: float, known: Mapping[str, float]) -> list[Node]:
     """Return the numbers between the powers of ten, of either sign, at which a formula has a value."""
     missing = {n.name for n in tree.walk(root) if isinstance(n, Name)} - {name, *known}
     if missing:

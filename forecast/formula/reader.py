@@ -177,10 +177,10 @@ class Reader:
             self.fail(f"has {len(text)} characters; the limit is {MAX_FORMULA_CHARACTERS}")
         self.written = self.source.strip()
         self.code = _TEXT_PATTERN.sub(lambda quoted: " " * len(quoted[0]), self.source) if scenario else self.source
-        self._characters()
-        self.powers = dict(self._powers())
-        self.units = dict(self._units()) if scenario else {}
-        self._words()
+        self._check_characters()
+        self.powers = dict(self._take_powers())
+        self.units = dict(self._take_units()) if scenario else {}
+        self._check_words()
 
     def fail(self, reason: str, position: int | None = None) -> NoReturn:
         """Raise the error that names the text, the reason and the position."""
@@ -189,7 +189,7 @@ class Reader:
     def _at(self, node: ast.expr | ast.keyword) -> int:
         return node.col_offset + self.shift
 
-    def _characters(self) -> None:
+    def _check_characters(self) -> None:
         depth = 0
         for position, c in enumerate(self.code):
             if not 32 <= ord(c) < 127 or c in "#\\;`?!$":
@@ -199,7 +199,7 @@ class Reader:
             if depth > MAX_FORMULA_DEPTH // 2:
                 self.fail(f"has more than {MAX_FORMULA_DEPTH // 2} nested parentheses", position)
 
-    def _powers(self) -> Iterator[tuple[int, int]]:
+    def _take_powers(self) -> Iterator[tuple[int, int]]:
         """Take the letters of ``70B`` out of the source, and yield where each number stands with its power of ten."""
         for short in _SHORT.finditer(self.code):
             at = short.end() - 1
@@ -208,7 +208,7 @@ class Reader:
         for at in (short.end() - 1 for short in _SHORT.finditer(self.code)):
             self.code = f"{self.code[:at]} {self.code[at + 1 :]}"
 
-    def _units(self) -> Iterator[tuple[int, str]]:
+    def _take_units(self) -> Iterator[tuple[int, str]]:
         """Take the units after numbers out of the source, and yield where each number stands with its unit."""
         for measured in list(_UNIT_START_PATTERN.finditer(self.code)):
             unit = _UNIT_AFTER_PATTERN.match(self.code, measured.end())
@@ -222,7 +222,7 @@ class Reader:
             self.code = self.code[: measured.end()] + blank + self.code[end:]
             yield measured.start(), " ".join(unit[0].split())
 
-    def _words(self) -> None:
+    def _check_words(self) -> None:
         """Refuse what Python's tokenizer would warn of, or read in a way of its own."""
         if re.search("['\"]", self.code):
             return  # no text in quotes passes the whitelist, and what is inside it is not read as numbers
@@ -424,14 +424,14 @@ class Reader:
         """Fold a constant part, so that one out of range is refused before anything exact is computed of it."""
         if any(p is None for p in parts):
             return made, None
-        value = _quiet(made, parts)
+        value = _apply_silently(made, parts)
         if not math.isfinite(value):
             problem = "no number" if math.isnan(value) else "out of range"
             self.fail(f"the constant '{printable(tree.to_text(made), 40)}' is {problem}", self._at(node))
         return made, value
 
 
-def _quiet(node: Node, parts: tuple[Any, ...]) -> float:
+def _apply_silently(node: Node, parts: tuple[Any, ...]) -> float:
     import numpy as np
 
     with np.errstate(all="ignore"):

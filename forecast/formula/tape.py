@@ -30,7 +30,7 @@ MAX_UNPOOLED_ELEMENTS = 1024
 
 
 @functools.cache
-def _function(op: str) -> tuple[Callable[..., Any], bool]:
+def _tape_function(op: str) -> tuple[Callable[..., Any], bool]:
     """Return the function of an operation, and whether it writes where it is told."""
     if op == "heaviside":
         return (lambda x: np.heaviside(x, 0.5)), False
@@ -44,7 +44,7 @@ def _function(op: str) -> tuple[Callable[..., Any], bool]:
 def compute(op: str, args: Sequence[float]) -> float:
     """Compute an operation on numbers."""
     with np.errstate(all="ignore"):
-        return float(_function(op)[0](*map(np.float64, args)))
+        return float(_tape_function(op)[0](*map(np.float64, args)))
 
 
 class Tape:
@@ -72,7 +72,7 @@ class Tape:
         for node in order:
             op, args = graph.nodes[node]
             if args:
-                function, into = _function(op)
+                function, into = _tape_function(op)
                 free = tuple(sorted(ends.get(place[node], ())))
                 self.steps.append((function, tuple(place[a] for a in args), place[node], free, into))
 

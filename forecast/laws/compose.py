@@ -42,7 +42,7 @@ class Composable(Groupable):
         >>> law.with_(E=1.6, tie=("alpha", "beta")).text
         'y = 1.6 + A*N**-alpha + B*D**-alpha'
         """
-        return _modified(cast("Law", self), {**(values or {}), **fixed}, tie)
+        return _modify_law(cast("Law", self), {**(values or {}), **fixed}, tie)
 
     def prefixed(self, prefix: str) -> Law:
         """Return the law with `prefix` before the name of every parameter.
@@ -58,28 +58,28 @@ class Composable(Groupable):
         return _replace_parameters(law, {n: Formula(Name(new)) for n, new in names.items()}, names)
 
     def __add__(self, other: Law | float) -> Law:
-        return _combine("+", self, other)
+        return _combine_laws("+", self, other)
 
     def __sub__(self, other: Law | float) -> Law:
-        return _combine("-", self, other)
+        return _combine_laws("-", self, other)
 
     def __mul__(self, other: Law | float) -> Law:
-        return _combine("*", self, other)
+        return _combine_laws("*", self, other)
 
     def __truediv__(self, other: Law | float) -> Law:
-        return _combine("/", self, other)
+        return _combine_laws("/", self, other)
 
     def __radd__(self, other: float) -> Law:
-        return _combine("+", other, self)
+        return _combine_laws("+", other, self)
 
     def __rsub__(self, other: float) -> Law:
-        return _combine("-", other, self)
+        return _combine_laws("-", other, self)
 
     def __rmul__(self, other: float) -> Law:
-        return _combine("*", other, self)
+        return _combine_laws("*", other, self)
 
     def __rtruediv__(self, other: float) -> Law:
-        return _combine("/", other, self)
+        return _combine_laws("/", other, self)
 
 
 def law_arguments(law: Law) -> dict[str, Any]:
@@ -130,7 +130,7 @@ def _replace_parameters(law: Law, changes: Mapping[str, Formula], renamed: Mappi
     return type(law)._from_form(form, other_arguments(law) | result)
 
 
-def _modified(law: Law, fixed: Mapping[str, float], tie: Sequence[Any]) -> Law:
+def _modify_law(law: Law, fixed: Mapping[str, float], tie: Sequence[Any]) -> Law:
     if isinstance(tie, str):
         raise UsageError(f"{law._where}: tie: expected the names of parameters, got the text '{printable(tie, 60)}'")
     groups = [tuple(tie)] if tie and all(isinstance(n, str) for n in tie) else [tuple(g) for g in tie]
@@ -162,7 +162,7 @@ def _modified(law: Law, fixed: Mapping[str, float], tie: Sequence[Any]) -> Law:
 # Sums and products ----------------------------------------------------------------------------------------------------
 
 
-def _combine(op: str, left: Any, right: Any) -> Law:
+def _combine_laws(op: str, left: Any, right: Any) -> Law:
     for side in (left, right):
         if isinstance(side, bool) or not isinstance(side, (Composable, int, float)):
             raise UsageError(f"a law {op} something: expected a law or a number, got {type(side).__name__}")

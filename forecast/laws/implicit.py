@@ -174,14 +174,14 @@ class ImplicitProgram(Program):
         equations = _Equations(
             given={n: values[n] for n in self._left_names}, low=low, high=high, goal=goal, direction=np.zeros(())
         )
-        equations, begun = self._bracketed(equations)
+        equations, begun = self._bracket_solutions(equations)
         return _solve_equations(self._at, equations, begun)
 
     def _at(self, y: Array, given: Mapping[str, Array]) -> tuple[Array, Array]:
         left, (slope, *_), _ = self._slope.evaluate({**given, self.form.output: y}, 1)
         return left, slope if np.shape(slope) == y.shape else np.broadcast_to(slope, y.shape)
 
-    def _bracketed(self, equations: _Equations) -> tuple[_Equations, Array]:
+    def _bracket_solutions(self, equations: _Equations) -> tuple[_Equations, Array]:
         """Bracket the solutions: return the direction of the left side, and logits of places close to the goal."""
         low, high, goal = equations.low, equations.high, equations.goal
         shape = np.broadcast_shapes(low.shape, high.shape, *(a.shape for a in equations.given.values()))

@@ -89,7 +89,7 @@ class LawModel(ModelRecord):
         """Return the law with its parameters, fitted to the data where there is no fit yet."""
         fit, note = self.parameters, ""
         if fit is None:
-            fit, note = self._fitted(as_of)
+            fit, note = self._fit_data(as_of)
         if self.scatter and fit.residual_scale is None:
             raise FitError(f"{fit.name}: scatter: the source states no scatter of observations about the law")
         published = fit.published
@@ -99,7 +99,7 @@ class LawModel(ModelRecord):
             scattered=self.scatter,
         )  # fmt: skip
 
-    def _fitted(self, as_of: float | None) -> tuple[Fit, str]:
+    def _fit_data(self, as_of: float | None) -> tuple[Fit, str]:
         """Fit the law to the data; the search has one seed, so that a fit is the same in every run."""
         from forecast.tables import series
         from forecast.tables.schema import separate
@@ -135,14 +135,14 @@ class FittedLaw(FittedRelation):
         if self._joint:
             return self.fit.drawn(replace(streams, node=self.shared))
         if self._published_errors:
-            return self._normal(streams)
+            return self._draw_normal(streams)
         return {name: np.full(streams.draws, value) for name, value in self.fit.values.items()}
 
     def _conditional(self, draws: Mapping[str, Array]) -> Mapping[str, Array]:
         """Move correlated parameters; independent ones keep their draws."""
         return super()._conditional(draws) if self._joint else {**draws, **self.fixed}
 
-    def _normal(self, streams: Streams) -> dict[str, Array]:
+    def _draw_normal(self, streams: Streams) -> dict[str, Array]:
         """Draw normal parameters, as joint as the source says they are."""
         from forecast.base.streams import student_t
         from forecast.fit.inference.draws import published_draws

@@ -260,7 +260,9 @@ def _build_model(entry: FoundModel, options: Mapping[str, Any], *, where: str, w
         return model
     if isinstance(spec, TrendSpec):
         return (
-            _pool(entry, spec, options, where) if entry.shape == POOLED_SHAPE else _trend(entry, spec, options, where)
+            _make_pool(entry, spec, options, where)
+            if entry.shape == POOLED_SHAPE
+            else _make_trend(entry, spec, options, where)
         )
     if isinstance(spec, EstimateSpec):
         return estimates.from_spec(name, spec)
@@ -277,7 +279,7 @@ def _build_model(entry: FoundModel, options: Mapping[str, Any], *, where: str, w
     raise PluginContractError(f"model '{name}': no kind of model is made from {type(spec).__name__}")
 
 
-def _trend(entry: FoundModel, spec: TrendSpec, options: Mapping[str, Any], where: str) -> Model:
+def _make_trend(entry: FoundModel, spec: TrendSpec, options: Mapping[str, Any], where: str) -> Model:
     """Make a series with a shape beside it."""
     at = f"{where}: model '{entry.name}'" if where else f"model '{entry.name}'"
     beside = entry.beside()
@@ -295,14 +297,14 @@ def _trend(entry: FoundModel, spec: TrendSpec, options: Mapping[str, Any], where
     return trends.from_spec(entry.name, spec, beside)
 
 
-def _pool(entry: FoundModel, spec: TrendSpec, options: Mapping[str, Any], where: str) -> Model:
+def _make_pool(entry: FoundModel, spec: TrendSpec, options: Mapping[str, Any], where: str) -> Model:
     """Make the pool of shapes beside a series: each world draws one."""
     if options:
         at = f"{where}: " if where else ""
         raise UsageError(
             f"{at}model '{entry.name}': options are those of one shape, and this is a pool: name the shape"
         )
-    trends_of_shapes = {member.name: _trend(member, spec, {}, where) for member, _ in entry.members()}
+    trends_of_shapes = {member.name: _make_trend(member, spec, {}, where) for member, _ in entry.members()}
     weights = {member.name: weight for member, weight in entry.members()}
     return mixtures.mixture(
         entry.name,

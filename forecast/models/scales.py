@@ -322,7 +322,7 @@ def find_scale(
         away = np.abs(value[value != 0])
         size = 1.0 if kind == "count" or not away.size else float(np.quantile(away, 0.1))
         return Scale(kind=kind, size=size, why=why, doubt=doubt)
-    low, high = ends.get("floor", 0.0), ends.get("ceiling", _whole(kind, unit, where))
+    low, high = ends.get("floor", 0.0), ends.get("ceiling", _share_ceiling(kind, unit, where))
     if low >= high:
         raise UsageError(f"{where}: floor: {low:g} is not below the end of a {kind}, {high:g}")
     return Scale(kind=kind, floor=low, ceiling=high, why=why, doubt=doubt)
@@ -373,7 +373,7 @@ def _kind_of_column(
     return "level", "", doubt
 
 
-def _whole(kind: str, unit: str, where: str) -> float:
+def _share_ceiling(kind: str, unit: str, where: str) -> float:
     """Return where a share ends: at 1, or at 100 in percent."""
     if kind == "share":
         if unit and not units.same_dimension(unit, ""):

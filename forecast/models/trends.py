@@ -163,7 +163,7 @@ class _Trend(ModelRecord):
         series_shape = shape(self.shape, self.options).beside(self.name)
         read, value = self._read(series_shape, as_of, yearly=self.yearly)
         covariates: dict[str, Any] = {"columns": read.covariates} if read.covariates else {}
-        scale, level = self._scaled(series_shape, read, value)
+        scale, level = self._scale_and_values(series_shape, read, value)
         sign = record_sign(read.time, level) if self.of_rows and not self.keeps else 0
         if sign:
             scale = replace(scale, record=sign)
@@ -194,7 +194,7 @@ class _Trend(ModelRecord):
             shape=fitted, points=points, sources=self.sources, note=note, inputs=self.inputs, read=line, scale=scale
         )
 
-    def _scaled(self, shape: Shape, read: Series, value: Array) -> tuple[Scale, Array]:
+    def _scale_and_values(self, shape: Shape, read: Series, value: Array) -> tuple[Scale, Array]:
         """Return the scale of the series, and the positive values on it that a shape in logs takes."""
         where = f"{self.name}: column '{printable(self.y, 60)}'"
         if shape.needs_level:
@@ -290,7 +290,7 @@ def _build_trend(**record: Any) -> _Trend:
     name, unit, options = record["name"], record["unit"], dict(record["options"])
     inputs: dict[str, Input] = {}
     for option, value in options.items():
-        if not isinstance(value, Mapping) or option not in (uncertain_units := _uncertain(record["shape"])):
+        if not isinstance(value, Mapping) or option not in (uncertain_units := _uncertain_options(record["shape"])):
             continue
         where = f"{name}: options.{printable(option, 40)}"
         own = unit if uncertain_units[option] is None else str(uncertain_units[option])
@@ -319,7 +319,7 @@ def _declared_constraint(name: str | Shape) -> str:
     return str(get_registry().find("shape", name).spec.keeps)
 
 
-def _uncertain(name: str | Shape) -> dict[str, str | None]:
+def _uncertain_options(name: str | Shape) -> dict[str, str | None]:
     """Return the options of a shape that may be distributions, and their unit where it is not that of the series."""
     target: Any = name
     if not isinstance(name, Shape):

@@ -111,7 +111,7 @@ def _fit_parabolas(groups: list[NDArray[np.intp]], found: Mapping[str, Array], l
     rows, notes = [], []
     for group in groups:
         budget = float(np.exp(np.log(found["compute"][group]).mean()))
-        row = _parabola(np.log(found["size"][group]), found["y"][group])
+        row = _fit_parabola(np.log(found["size"][group]), found["y"][group])
         rows.append({"budget": budget, **row})
         if not np.isfinite(row["optimum"]):
             notes.append(f"isoflop: budget {budget:.3g}: {row['why']}; it is left out")
@@ -122,7 +122,7 @@ def _fit_parabolas(groups: list[NDArray[np.intp]], found: Mapping[str, Array], l
     good = [r for r in rows if np.isfinite(r["optimum"])]
     if len(good) < 2:
         raise FitError(f"isoflop: {len(good)} of {len(rows)} budgets have a lowest point; an exponent needs two")
-    line = _line(np.log([r["budget"] for r in good]), np.log([r["optimum"] for r in good]), level)
+    line = _fit_line(np.log([r["budget"] for r in good]), np.log([r["optimum"] for r in good]), level)
     if len(good) == 2:
         notes.append("isoflop: two budgets give an exponent without an interval; add a third")
     notes.append(f"isoflop: {BIAS_WARNING}")
@@ -134,7 +134,7 @@ def _fit_parabolas(groups: list[NDArray[np.intp]], found: Mapping[str, Array], l
     )
 
 
-def _parabola(x: Array, y: Array) -> dict[str, Any]:
+def _fit_parabola(x: Array, y: Array) -> dict[str, Any]:
     """Fit y = a + b*t + c*t**2 and return its lowest point; t is centred and scaled."""
     nothing = {"optimum": np.nan, "optimum_stderr": np.nan, "lowest": np.nan, "points": x.size, "inside": False}
     if np.unique(x).size < 3:
@@ -157,7 +157,7 @@ def _parabola(x: Array, y: Array) -> dict[str, Any]:
     return {**found, "inside": bool(abs(at) <= 1), "offset": float(at), "why": ""}
 
 
-def _line(x: Array, y: Array, level: float) -> dict[str, Any]:
+def _fit_line(x: Array, y: Array, level: float) -> dict[str, Any]:
     from scipy.special import stdtrit
 
     slope = float(np.sum((x - x.mean()) * (y - y.mean())) / np.sum((x - x.mean()) ** 2))

@@ -62,8 +62,8 @@ def speedup(
         cost = names[0] if len(names) == 1 else "6*N*D"
     budget = positive(compute, "compute", where)
     check_level(level, where)
-    prices = [_price(one, cost) for one in (fit, baseline)]
-    output = _bought(baseline, baseline.values, prices[1], budget, strict=True)
+    prices = [_price_formula(one, cost) for one in (fit, baseline)]
+    output = _best_output(baseline, baseline.values, prices[1], budget, strict=True)
     needed, never = _compute_needed(fit, fit.values, prices[0], output)
     answer = {"speedup": budget / float(needed[0]), "needed": float(needed[0]), fit.law.output: float(output[0])}
     attrs: dict[str, Any] = {"fit": fit.name, "baseline": baseline.name, "compute": budget, "cost": prices[1].text}
@@ -76,7 +76,7 @@ def speedup(
         known = missing.uncertainty is not None
         attrs["no_interval"] = str(problem) if known else f"{missing.name}: {missing._why_not()}"
     else:
-        outputs = _bought(baseline, theirs_drawn, prices[1], budget, strict=False)
+        outputs = _best_output(baseline, theirs_drawn, prices[1], budget, strict=False)
         spent, lost = _compute_needed(fit, own, prices[0], outputs)
         with np.errstate(divide="ignore"):
             spread = {"speedup": budget / spent, "needed": spent, fit.law.output: outputs}
@@ -94,7 +94,7 @@ def speedup(
     return xr.Dataset({n: xr.DataArray(v) for n, v in answer.items()}, attrs=attrs)
 
 
-def _price(fit: Fit, cost: str) -> Formula:
+def _price_formula(fit: Fit, cost: str) -> Formula:
     names = tuple(fit.law.variables)
     if len(names) == 2:
         return price_of(fit, cost)
@@ -114,7 +114,7 @@ def _affordable_size(price: Formula, name: str, budget: float) -> float:
     return float(np.exp(found[0]))
 
 
-def _bought(fit: Fit, parameters: Mapping[str, Any], price: Formula, budget: float, *, strict: bool) -> Array:
+def _best_output(fit: Fit, parameters: Mapping[str, Any], price: Formula, budget: float, *, strict: bool) -> Array:
     """Return the best output that a budget buys, by draw."""
     names = tuple(fit.law.variables)
     if len(names) == 1:

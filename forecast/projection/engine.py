@@ -220,7 +220,7 @@ def project(
         fits.check_settings(graph, graph.models)
         check_ordered(graph, fits, seed)
         source_tables.check_read(graph, fits, added)
-        steps, width = _horizon(graph, fits, until=last, start=first, step=step, as_of=as_of)
+        steps, width = _find_horizon(graph, fits, until=last, start=first, step=step, as_of=as_of)
         graph = until_end(graph, steps, until=last)
         _check_size(graph, steps.years, draws, kept, workers, ends=ends)
         whole, left_out = graph, missing_data.LeftOut()
@@ -289,7 +289,7 @@ def project(
             failures=sorted({*sampled.reasons(), *fits.failures.values(), *sampled.updates.impossible()}),
             warnings=[
                 *fits.warnings(whole),
-                *_told(swapped_scenario.alone, effective, draws),
+                *_run_warnings(swapped_scenario.alone, effective, draws),
                 *missing_data.left_out_lines(whole, fits, left_out),
             ],
             absent=sampled.absent(),
@@ -340,7 +340,7 @@ def _has_absolute_path(stated: object) -> bool:
     return isinstance(stated, (list, tuple)) and any(map(_has_absolute_path, stated))
 
 
-def _told(alone: Collection[str], effective: float | None, draws: int) -> Iterator[ForecastWarning]:
+def _run_warnings(alone: Collection[str], effective: float | None, draws: int) -> Iterator[ForecastWarning]:
     """Walk what a reader must be warned of beside what models and missing data say."""
     if alone:
         yield UncorrelatedWarning(names=tuple(printable(name, 80) for name in sorted(alone)))
@@ -364,7 +364,7 @@ def _check_integer(name: str, value: object, low: int, high: int) -> int:
     return int(value)
 
 
-def _horizon(
+def _find_horizon(
     graph: ScenarioGraph,
     fits: ModelFits,
     *,

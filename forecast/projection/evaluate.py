@@ -169,7 +169,7 @@ class Block:
             at = left.pop()
             if at in missing or at in results:
                 continue
-            if self._taken(at):
+            if self._is_cached(at):
                 self._read(every[at].inputs)
             else:
                 missing.add(at)
@@ -190,10 +190,10 @@ class Block:
             finally:
                 self.faults, self.warned = outer
             if self._costs is not None:
-                self._note(at, time.perf_counter() - begun)
+                self._record_seconds(at, time.perf_counter() - begun)
             self._read(step.inputs)
 
-    def _note(self, place: int, seconds: float) -> None:
+    def _record_seconds(self, place: int, seconds: float) -> None:
         """Measure a step that has been computed."""
         assert self._costs is not None
         cost = self._costs.setdefault(place, StepCost(self.plan.steps.every[place]))
@@ -214,7 +214,7 @@ class Block:
             if counts[place] == 0 and self._results.pop(place, None) is None:
                 left += self.plan.steps.every[place].inputs
 
-    def _taken(self, place: int) -> bool:
+    def _is_cached(self, place: int) -> bool:
         """Tell whether a cache had the value of a step."""
         if self._cache is None or not self.plan.steps.is_shared(place, self._cache.lasting):
             return False
@@ -257,9 +257,9 @@ class Block:
                 if each not in self._results:
                     self.run(each)
         self._read([place])
-        self._tell()
+        self._pass_warnings()
 
-    def _tell(self) -> None:
+    def _pass_warnings(self) -> None:
         """Hand on what models warn of; one that needs no quantity belongs to the quantity that asks first."""
         for asker, model, told in self.warned:
             subject = asker or self.plan.steps.askers[model]

@@ -116,7 +116,7 @@ class ModelFits:
             for own, outer in node.models.items():
                 for model in walk_models(outer):
                     if model.name not in self._sources:
-                        self._sources[model.name] = _source(graph, node, own, model)
+                        self._sources[model.name] = _find_source(graph, node, own, model)
 
     def __getitem__(self, model: Model) -> FittedModel:
         fitted = self.outcome(model)
@@ -303,7 +303,7 @@ class ModelNames(ModelFits):
         return DataError(f"model '{model.name}' is not fitted"), model.name
 
 
-def _source(graph: ScenarioGraph, node: Node, own: tuple[str, ...], model: Model) -> _Source:
+def _find_source(graph: ScenarioGraph, node: Node, own: tuple[str, ...], model: Model) -> _Source:
     """Return where one of the models of a quantity comes from: a caller, the registry, or what the scenario states."""
     quantity = node.variants.get(own, node.quantity)
     stated, objects = quantity.parts

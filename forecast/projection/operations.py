@@ -166,8 +166,8 @@ def model(
     model is foreign code: it computes one block at a time.
     """
     fitted = block.fits[made]
-    given, set_to, order = _handed(block, read, inputs, parameters, is_ordered)
-    parts = [_sampled(block, fitted, made, stream, asker, given, set_to, i) for i in range(len(block.blocks))]
+    given, set_to, order = _model_inputs(block, read, inputs, parameters, is_ordered)
+    parts = [_sample_model(block, fitted, made, stream, asker, given, set_to, i) for i in range(len(block.blocks))]
     if all(map(_is_one_row, parts)):
         parts = [part[:1] for part in parts]
     values = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
@@ -182,7 +182,7 @@ def _is_one_row(path: Array) -> bool:
     return path.strides[0] == 0 or bool((bits[0] == bits[-1]).all() and (bits == bits[0]).all())
 
 
-def _handed(
+def _model_inputs(
     block: Block, read: Inputs, inputs: Sequence[str], parameters: Sequence[str], is_ordered: bool
 ) -> tuple[dict[str, Array], dict[str, Array], NDArray[np.intp] | None]:
     """Return what a model is handed, what is set of it, and the order of its worlds."""
@@ -197,7 +197,7 @@ def _handed(
     return given, set_to, order
 
 
-def _sampled(
+def _sample_model(
     block: Block,
     fitted: FittedModel,
     made: Model,
@@ -234,7 +234,7 @@ def posterior(
     is_ordered: bool,
 ) -> dict[str, Array]:
     """Return the draws of the fitted parameters of a model, (draw,) each."""
-    given, set_to, order = _handed(block, read, inputs, parameters, is_ordered)
+    given, set_to, order = _model_inputs(block, read, inputs, parameters, is_ordered)
     what, each = f"model '{made.name}': posterior", []
     for here, number in zip(block.places, block.blocks, strict=True):
         streams = block.streams(stream, number)
@@ -284,7 +284,7 @@ def formula(
     values: dict[str, Array] = {}
     without: NoDataAtDateError | None = None
     for place, name in enumerate(names):
-        values[name], error = _branch(block, read, tree, place, name)
+        values[name], error = _read_branch(block, read, tree, place, name)
         without = without or error
     together = bool(names) and all(map(alike, values.values()))
     values = {n: pair(v) if together else dense(v) for n, v in values.items()}
@@ -304,7 +304,9 @@ def formula(
     )
 
 
-def _branch(block: Block, read: Inputs, tree: Formula, place: int, name: str) -> tuple[Array, NoDataAtDateError | None]:
+def _read_branch(
+    block: Block, read: Inputs, tree: Formula, place: int, name: str
+) -> tuple[Array, NoDataAtDateError | None]:
     """Return a quantity that a formula reads; where ``where`` may choose another one, NaN where it has no data."""
     if block.fits.as_of is None or not _only_in_branches(tree.root, name):
         return still(read[place]), None

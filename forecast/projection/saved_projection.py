@@ -213,7 +213,7 @@ class _Array:
 
 _LIMITS = ("limit", "at_least")
 _ANSWERS = (("", "quantile", "M"), ("_error", "quantile", "f"), ("_already", "", "f"), ("_never", "", "f"))
-#: Every array of a projection. `_names` says which sets of names there are.
+#: Every array of a projection. `_names_by_set` says which sets of names there are.
 _ARRAYS = (
     _Array("", "projection", "time", "time", "M"),
     _Array("quantities", "projection", "*", "time draw", "f", "units kind"),
@@ -265,7 +265,7 @@ def check_projection(tree: xr.DataTree, where: str) -> None:
     _check_names(about, where)
     groups = {node.path.strip("/"): node.to_dataset(inherit=False) for node in tree.subtree}
     outer = {node.path.strip("/") for node in tree.subtree if node.children}
-    names, lengths = _names(about, groups), _lengths(about, groups)
+    names, lengths = _names_by_set(about, groups), _dimension_lengths(about, groups)
     arrays: dict[str, dict[str, tuple[str, _Array]]] = {"questions": {}, **({} if complete else {"levels": {}})}
     for array in _ARRAYS:
         for name in names[array.names]:
@@ -304,7 +304,7 @@ def _check_names(about: Mapping[str, Any], where: str) -> None:
             )
 
 
-def _names(about: Mapping[str, Any], groups: Mapping[str, xr.Dataset]) -> dict[str, list[str]]:
+def _names_by_set(about: Mapping[str, Any], groups: Mapping[str, xr.Dataset]) -> dict[str, list[str]]:
     """Return the names of each set: what is asked for, and of what need not be there what the file has."""
     data = groups.get("projection", xr.Dataset())
     regimes = [str(n) for n, v in data.data_vars.items() if v.attrs.get("kind") == "regime"]
@@ -327,7 +327,7 @@ def _names(about: Mapping[str, Any], groups: Mapping[str, xr.Dataset]) -> dict[s
     return names | {f"counted {key}": [] if complete else each for key, each in counted.items()}
 
 
-def _lengths(about: Mapping[str, Any], groups: Mapping[str, xr.Dataset]) -> dict[str, int]:
+def _dimension_lengths(about: Mapping[str, Any], groups: Mapping[str, xr.Dataset]) -> dict[str, int]:
     """Return how long dimensions are, by their names, or by those and their group."""
     data = groups.get("projection", xr.Dataset())
     meanings = {f"{n}_label": str(v.attrs.get("flag_meanings", "")).split() for n, v in data.data_vars.items()}

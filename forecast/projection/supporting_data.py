@@ -61,14 +61,14 @@ def points_by_choice(graph: ScenarioGraph, fits: ModelFits) -> Iterator[tuple[st
     for name, node in graph.nodes.items():
         quantity, is_set = node.quantity, node.fixed is not None
         source = quantity.observed if isinstance(quantity, Expression) and not is_set else ""
-        found = _of_source(graph, made, source) if source else None
+        found = _points_of_source(graph, made, source) if source else None
         if found is not None:
             value = units.convert(found[1], graph.nodes[source].unit, node.unit, where=name)
             about = {"units": node.unit, **_keeps(graph, found[2])}
             yield name, found[0].assign(value=("point", value, about))
 
 
-def _of_source(
+def _points_of_source(
     graph: ScenarioGraph, made: Mapping[str, xr.Dataset], source: str
 ) -> tuple[xr.Dataset, Array, str] | None:
     """Return the points of a series, their values in its unit, and which model they are of; None where there are none.

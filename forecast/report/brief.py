@@ -137,7 +137,7 @@ def brief(run: Projection, *, today: str = "", by: str = "", level: float = DEFA
         rows = []  # one number alone is uncertain: what it does not explain is chance, and no interaction
     alone = sum(row["share"] for row in rows)
     stated = next((row["name"] for row in rows if row["kind"] == "number"), "") if "note" in moved else ""
-    chances = ", ".join(f"{row.cells[0]} {row.label}" for row in _by_dates(opening))
+    chances = ", ".join(f"{row.cells[0]} {row.label}" for row in _deadline_rows(opening))
     details = {
         "level": "" if level == DEFAULT_LEVEL else at_level(opening, level),
         "dates": f"Its chance: {chances}" if chances else "",
@@ -168,7 +168,7 @@ def _answer_groups(run: Projection, words: Labels, by: str) -> Iterator[RowGroup
         yield _date_group(opening, words, by)
     others = [(each, _of_winners(each)) for each in run.values if each is not opening]
     if isinstance(opening, ValueAnswer):
-        yield scaled_group([*_along(opening, words, by, "")], opening.unit)
+        yield scaled_group([*_rows_along_choices(opening, words, by, "")], opening.unit)
     yield RowGroup(rows=tuple(answer_row(each, own, question_label(each, own, words)) for each, own in others))
     if isinstance(opening, ValueAnswer) and run.dates:
         yield _date_group(run.dates[0], words, by, label=event(run.dates[0], {}, words, short=True))
@@ -191,7 +191,7 @@ def _date_group(answer: DateAnswer, words: Labels, by: str, *, label: str = "") 
 
     Its own row is called by its definitions where the sentence is about it, else by `label`.
     """
-    rows = [*_along(answer, words, by, label)]
+    rows = [*_rows_along_choices(answer, words, by, label)]
     for other in answer.run.dates:
         if other is not answer:
             named = {c: v for c, v in other.default.items() if f"{{{c}}}" in other.title}
@@ -199,11 +199,11 @@ def _date_group(answer: DateAnswer, words: Labels, by: str, *, label: str = "") 
     return RowGroup(rows=tuple(rows), columns=date_columns(answer.run.span[1]), kind="date", ends=answer.run.span)
 
 
-def _along(answer: ProjectedAnswer, words: Labels, by: str, label: str) -> Iterator[ReportRow]:
+def _rows_along_choices(answer: ProjectedAnswer, words: Labels, by: str, label: str) -> Iterator[ReportRow]:
     """Walk the sentence's own answer, and it under the values of each choice, which repeat none of the sentence."""
     leading = answer_row(answer, answer.default, label or _own_label(answer, words), leads=True)
     yield leading
-    own = {**answer.default, **_sole(answer)}
+    own = {**answer.default, **_sole_rivals(answer)}
     for choice in sorted(answer.choices, key=lambda c: (c != by, c not in answer.definitions)):
         values = answer.values(choice)
         for value in values if len(values) > 1 else ():
@@ -215,14 +215,14 @@ def _along(answer: ProjectedAnswer, words: Labels, by: str, label: str) -> Itera
 
 def _own_label(answer: ProjectedAnswer, words: Labels) -> str:
     """Call the answer of the sentence by its definition and by the rival that it rests on."""
-    named = [words(value) for value in {**answer.default, **_sole(answer)}.values()]
-    several = [d for d in answer.rivals if d not in _sole(answer)]
+    named = [words(value) for value in {**answer.default, **_sole_rivals(answer)}.values()]
+    several = [d for d in answer.rivals if d not in _sole_rivals(answer)]
     if not named and not several:
         return question_label(answer, {}, words)
     return ", ".join(dict.fromkeys([*named, *(["pooled"] if several else [])]))
 
 
-def _sole(answer: ProjectedAnswer) -> dict[str, str]:
+def _sole_rivals(answer: ProjectedAnswer) -> dict[str, str]:
     """Return the rivals that have all the weight of their choice."""
     return {
         d: next(v for v, w in zip(answer.values(d), weights, strict=True) if w > 0)
@@ -277,8 +277,8 @@ def last_observed(run: Projection, words: Labels, today: str = "") -> str:
                 else f"{named} {value} ({', '.join(filter(None, [row, found.date[:7]]))})"
             )  # fmt: skip
             if isinstance(answer, ValueAnswer) and answer is run.opening and (stands := _record_stands(answer, found)):
-                texts[found.of] += f", no new one {_by(answer.date)}: {stands}"
-    every = "; ".join([*texts.values(), *_computed(words, unseen, _MAX_OBSERVATIONS - len(texts), today)])
+                texts[found.of] += f", no new one {_deadline_text(answer.date)}: {stands}"
+    every = "; ".join([*texts.values(), *_computed_texts(words, unseen, _MAX_OBSERVATIONS - len(texts), today)])
     return f"Last observed: {every}" if texts else f"{every[:1].upper()}{every[1:]}"
 
 
@@ -312,7 +312,7 @@ def by_today(run: Projection, words: Labels, today: str) -> str:
     return "; ".join([fill("by_today", p=first[1], today=day_text(today), published=day_text(run.published_on)), *rest])
 
 
-def _computed(words: Labels, answers: Sequence[ProjectedAnswer], most: int, today: str) -> Iterator[str]:
+def _computed_texts(words: Labels, answers: Sequence[ProjectedAnswer], most: int, today: str) -> Iterator[str]:
     """Walk what answers are about that nobody observes, as computed for one day: so many of them, as one text.
 
     One without a label tells a reader nothing, and a value that is asked for at that step is told already.
@@ -366,7 +366,7 @@ def _statements_like(run: Projection) -> str:
     by = math.floor(min(run.span[0] + MOST_YEARS, run.span[1]))
     probability = answer.probability(by)
     rows = list(crossings_by_shape(run.models, probability).values()) if math.isfinite(probability) else []
-    return f". {percent(probability)} {_by(iso_date(by))}: {statement_text(rows)}" if rows else ""
+    return f". {percent(probability)} {_deadline_text(iso_date(by))}: {statement_text(rows)}" if rows else ""
 
 
 def section_sizes(run: Projection) -> dict[str, int]:
@@ -435,16 +435,16 @@ Section = tuple[list[RowGroup], list[str]]
 
 
 def _answer_section(run: Projection, words: Labels, today: str) -> Section:
-    return [group for answer in run.answers.values() for group in _of_answer(answer, words)], []
+    return [group for answer in run.answers.values() for group in _groups_of_answer(answer, words)], []
 
 
-def _of_answer(answer: ProjectedAnswer, words: Labels) -> Iterator[RowGroup]:
+def _groups_of_answer(answer: ProjectedAnswer, words: Labels) -> Iterator[RowGroup]:
     if isinstance(answer, DateAnswer):
         title = _title_with_choices(event(answer, {}, words, short=True), answer, words)
         rows = [answer_row(answer, {}, title)]
         if answer.choices:
             rows = [ReportRow(label=title), *_answer_rows(answer, words)]
-        rows += _by_dates(answer)
+        rows += _deadline_rows(answer)
         yield RowGroup(rows=tuple(rows), columns=date_columns(answer.run.span[1]), kind="date", ends=answer.run.span)
     elif isinstance(answer, ValueAnswer):
         rows = [ReportRow(label=_title_with_choices(value_title(answer, {}, words, short=True), answer, words))]
@@ -472,17 +472,17 @@ def _answer_rows(answer: ProjectedAnswer, words: Labels) -> Iterator[ReportRow]:
         yield answer_row(answer, row.choices, label)
 
 
-def _by_dates(answer: ProjectedAnswer | None) -> Iterator[ReportRow]:
+def _deadline_rows(answer: ProjectedAnswer | None) -> Iterator[ReportRow]:
     """Walk the dates that the question states, with how likely it is by each under the sentence's own choices."""
     if not isinstance(answer, DateAnswer):
         return
     found = answer.headline
     if found is not None and found.medians is None:
         for date, chance in zip(answer.dates, found.by, strict=False):
-            yield ReportRow(label=_by(date), cells=(percent(chance),))
+            yield ReportRow(label=_deadline_text(date), cells=(percent(chance),))
 
 
-def _by(date: str) -> str:
+def _deadline_text(date: str) -> str:
     """Say by which date: before a year or a month where it is the first day of one, by the month where it is in it."""
     return f"{'before' if date.endswith('-01') else 'by'} {on_date(date)}"
 
@@ -502,14 +502,14 @@ def _quantity_section(run: Projection, words: Labels, today: str) -> Section:
             first = quantity_row(quantity, cell, "", place=0).cells[0]
             rows.append(row if first == row.cells[0] else replace(row, cells=(*row.cells, first)))
     title = f"Median and 90 % interval in {as_text(until)}; the median in {as_text(start)} where it differs"
-    regimes = [_regime(q, cell, words) for q in run.quantities.values() if q.kind == "regime" for cell in q.cells]
+    regimes = [_regime_row(q, cell, words) for q in run.quantities.values() if q.kind == "regime" for cell in q.cells]
     helpers = ", ".join(name for name in run.numeric if name not in shown)
     others = f". Not shown: {printable(helpers, _MAX_LIST)}" if helpers else ""
     groups = [RowGroup(rows=each) for each in ((ReportRow(label=title), *rows), tuple(regimes))]
     return groups, [f"Step by step: --quantity NAME{others}"]
 
 
-def _regime(quantity: ProjectedQuantity, cell: dict[str, str], words: Labels) -> ReportRow:
+def _regime_row(quantity: ProjectedQuantity, cell: dict[str, str], words: Labels) -> ReportRow:
     values = ", ".join(map(words, cell.values()))
     chances = quantity.probabilities(cell).items()
     text = ", ".join(fill("share", label=words(label), percent=percent(chance)) for label, chance in chances)

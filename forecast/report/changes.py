@@ -65,7 +65,7 @@ def _answer_change_rows(each: AnswerDifference, words: Labels) -> list[tuple[str
     label = "" if answer is answer.run.opening else _answer_label(each, words)
     by = _shift_text(each, "in_row", each.shift)
     if isinstance(answer, ValueAnswer):
-        texts = (*(amount(value, answer.unit) for value in each.median), by or _ratio(*each.median))
+        texts = (*(amount(value, answer.unit) for value in each.median), by or _ratio_text(*each.median))
         row = ReportRow(label=label or on_date(answer.date, short=True), cells=texts)
         return [("value", row)]
     rows: list[tuple[str, ReportRow]] = []
@@ -80,7 +80,7 @@ def _answer_change_rows(each: AnswerDifference, words: Labels) -> list[tuple[str
         add("best", "first", texts, "another one" if each.best[0] != each.best[1] else _percentage_points(*each.share))
         if not any(map(math.isnan, each.median)):
             texts = tuple(amount(value, answer.unit) for value in each.median)
-            add("value", "its value", texts, _ratio(*each.median))
+            add("value", "its value", texts, _ratio_text(*each.median))
         add("among", "compared", tuple(map(str, each.among)), f"{each.among[1] - each.among[0]:+d}")
         return rows
     (start, until), ends = answer.run.span, span_texts(answer.run)
@@ -183,7 +183,7 @@ def _value_shift(kind: str, quantiles: Sequence[float], unit: str) -> tuple[str,
     (('+2 W', '-2 to 3 W'), ('-2 W', ''))
     """
     low, median, high = quantiles
-    by = _ratio(1.0, median) if kind == "ratio" else f"{'+' if median > 0 else ''}{amount(median, unit)}"
+    by = _ratio_text(1.0, median) if kind == "ratio" else f"{'+' if median > 0 else ''}{amount(median, unit)}"
     if kind == "ratio":
         low, high, unit = 100 * (low - 1), 100 * (high - 1), "percent"
     begin, end = amount_range(low, high, unit)
@@ -201,7 +201,7 @@ def _percentage_points(before: float, after: float) -> str:
     return f"{round(100 * after) - round(100 * before):+d}"
 
 
-def _ratio(before: float, after: float) -> str:
+def _ratio_text(before: float, after: float) -> str:
     """Say by how much a value moves.
 
     Examples

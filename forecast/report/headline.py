@@ -155,7 +155,7 @@ def opening_sentence(run: Projection) -> str:
     from forecast.report.changes import effect  # which says it in the words of this module
 
     words = Labels(run)
-    text = answer_sentence(run.opening, words) if run.opening is not None else _level(run, words)
+    text = answer_sentence(run.opening, words) if run.opening is not None else _last_value_sentence(run, words)
     met = printable(short_zeros(" and ".join(run.given)), 600)
     condition = f"Given {met}{_without_worlds(run, words)}: " if run.given else ""
     return f"{condition}{text}{settings_sentence(run, words)}{effect(run)}."
@@ -539,7 +539,7 @@ def _ranking_sentence(answer: RankingAnswer, words: Labels) -> str:
     for row in rows:
         alike.setdefault(None if row.best is None else row.best.name, []).append(row)
     clauses = [
-        _best(answer, own, words, alone=len(alike) == 1)
+        _best_text(answer, own, words, alone=len(alike) == 1)
         for own in itertools.islice(alike.values(), MAX_SENTENCE_COMBINATIONS)
     ]
     left = sum(len(own) for own in itertools.islice(alike.values(), MAX_SENTENCE_COMBINATIONS, None))
@@ -575,7 +575,7 @@ def _ranking_case(row: RankingRow, *, fixed: bool) -> str:
     )
 
 
-def _best(answer: RankingAnswer, rows: Sequence[RankingRow], words: Labels, *, alone: bool) -> str:
+def _best_text(answer: RankingAnswer, rows: Sequence[RankingRow], words: Labels, *, alone: bool) -> str:
     """Say who is best under one or several combinations of choices; what is next, where there is only one."""
     row, where = rows[0], _choices_clause(rows, words, alone=alone)
     if row.best is None:
@@ -607,7 +607,7 @@ def _choices_clause(rows: Sequence[RankingRow], words: Labels, *, alone: bool) -
     return fill("where", "more" if more else "", stem=stem, named=", ".join(named), left=len(values) - len(named))
 
 
-def _level(run: Projection, words: Labels) -> str:
+def _last_value_sentence(run: Projection, words: Labels) -> str:
     """Say the first shown quantity at the last date, for a scenario without a question."""
     name = next((n for n in (*(run.shown or ()), *run.numeric) if n in run.numeric), "")
     if not name:

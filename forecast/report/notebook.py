@@ -63,7 +63,7 @@ def scenario(scenario: Scenario) -> str:
     title, rows = scenario.title or scenario.name or "A scenario", choices_and_questions(scenario)
     try:
         layers = [*_dependency_layers(build(scenario)), _questions_and_quantities(scenario)]
-        image = inline_image(lambda ax: _graph(layers, ax), "What its quantities are made of")
+        image = inline_image(lambda ax: _plot_graph(layers, ax), "What its quantities are made of")
     except ForecastError as problem:  # what it names may not be installed here
         return page(title, "", ["", "", ""], rows, [f"It cannot be run here: {problem}"])
     return page(title, image, ["", "name", "what"], rows, [])
@@ -113,7 +113,7 @@ def _questions_and_quantities(scenario: Scenario) -> list[tuple[str, list[str]]]
     return [(f"{name}?", list(names)) for name, names in questions]
 
 
-def _graph(layers: Sequence[Sequence[tuple[str, list[str]]]], ax: Axes) -> None:
+def _plot_graph(layers: Sequence[Sequence[tuple[str, list[str]]]], ax: Axes) -> None:
     """Plot the last layers from left to right: quantities, and the questions about them."""
     ax.set_axis_off()
     every = sum(map(len, layers))

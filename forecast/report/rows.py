@@ -244,15 +244,15 @@ def race_group(answer: FirstAnswer, words: Labels) -> RowGroup:
 def ranking_groups(answer: RankingAnswer, words: Labels, most: float = MAX_RANKING_COMBINATIONS) -> Iterator[RowGroup]:
     """Yield the groups of a ranking: its members in order, or only the best of each of many combinations of choices."""
     if len(answer.table) > most:
-        best = [_winner(row, words) for row in answer.table]
+        best = [_winner_row(row, words) for row in answer.table]
         heading = ReportRow(label=words.title(words.short(answer.name, answer.title), {}))
         title = words.title(answer.title or answer.text, {})
         yield RowGroup(rows=(heading, *best), columns=COLUMNS["rank"], title=title)
     else:
-        yield from (_order(answer, row, words) for row in answer.table)
+        yield from (_ranking_group(answer, row, words) for row in answer.table)
 
 
-def _winner(row: RankingRow, words: Labels) -> ReportRow:
+def _winner_row(row: RankingRow, words: Labels) -> ReportRow:
     label = words.given(row.choices)
     if row.best is None:
         return ReportRow(label=label, cells=(fill("none_of_them"),), share=0.0)
@@ -267,7 +267,7 @@ def _is_decided(row: RankingRow) -> bool:
     return all(each.first in (0.0, 1.0) and each.quantiles[0] == each.quantiles[4] for each in row.taking_part)
 
 
-def _order(answer: RankingAnswer, row: RankingRow, words: Labels) -> RowGroup:
+def _ranking_group(answer: RankingAnswer, row: RankingRow, words: Labels) -> RowGroup:
     """Return those that take part in a ranking, best first, in one unit."""
     taking = [each for each in row.taking_part if math.isfinite(each.median)]
     factor, unit = scale_of([each.median for each in taking], answer.unit)

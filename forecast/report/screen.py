@@ -55,7 +55,7 @@ def brief_lines(
     marks = _ASCII if ascii_only else _UNICODE
     height = max(height, math.ceil(height * _FULL_WIDTH / width))
     head = _wrap_text(brief.sentence, width)
-    foot = [line for text in _foot(brief, width) for line in _wrap_text(text, width, hanging=2)]
+    foot = [line for text in _foot_lines(brief, width) for line in _wrap_text(text, width, hanging=2)]
     changes = _change_lines(brief, width)
     head += ["", *_wrap_text(brief.differs, width)] if brief.differs else []
     head += ["", *changes] if changes else []
@@ -65,7 +65,7 @@ def brief_lines(
     )
     body, missing, key = list[str](), 0, list[str]()
     for _ in range(2 if brief.groups else 0):  # the key of the marks takes lines from the tables
-        body, missing = _body(brief, width, room - below - len(key), marks if charts else None)
+        body, missing = _body_lines(brief, width, room - below - len(key), marks if charts else None)
         key = [] if room <= _MIN_BODY_LINES else _wrap_text(_key_of_marks(brief, body, marks), width, hanging=2)
     left = ", ".join([*([f"{missing} more rows"] if missing > 1 else ["1 more row"] if missing else []), *brief.left])
     body += key
@@ -121,7 +121,7 @@ def _fitting_notes(notes: Sequence[str], width: int, room: int) -> tuple[list[st
     return out, 0
 
 
-def _body(brief: Brief, width: int, room: int, marks: dict[str, str] | None) -> tuple[list[str], int]:
+def _body_lines(brief: Brief, width: int, room: int, marks: dict[str, str] | None) -> tuple[list[str], int]:
     """Return the tables that there is room for, the first group before the others, and how many rows are missing."""
     body: list[str] = []
     missing = 0
@@ -135,7 +135,7 @@ def _body(brief: Brief, width: int, room: int, marks: dict[str, str] | None) -> 
     return body, missing
 
 
-def _foot(brief: Brief, width: int) -> list[str]:
+def _foot_lines(brief: Brief, width: int) -> list[str]:
     before, after = ([brief.details.get(name, "") for name in names] for names in _DETAILS)
     out = [*before, *(f"{text}." for text in brief.races)]
     if brief.drivers:
@@ -216,7 +216,7 @@ def _same_under(rows: Sequence[ReportRow]) -> str:
 def _chart_lines(group: RowGroup, rows: Sequence[ReportRow], width: int, marks: dict[str, str] | None) -> list[str]:
     """Return rows as lines: labels, a chart where one fits, and columns of numbers, each in one unit."""
     spans = any(row.spread is not None for row in rows) and group.kind != "text"
-    cells, factor, unit = _in_one_unit(group, rows)
+    cells, factor, unit = _cells_in_one_unit(group, rows)
     heads = group.columns if spans else [""] * len(group.columns)
     if width <= _FULL_WIDTH:  # as the cells have it, and the key explains
         heads = [name.replace("not by ", ">") for name in heads]
@@ -257,7 +257,7 @@ def _chart_lines(group: RowGroup, rows: Sequence[ReportRow], width: int, marks: 
     return out
 
 
-def _in_one_unit(group: RowGroup, rows: Sequence[ReportRow]) -> tuple[list[tuple[str, ...]], float | None, str]:
+def _cells_in_one_unit(group: RowGroup, rows: Sequence[ReportRow]) -> tuple[list[tuple[str, ...]], float | None, str]:
     """Return the numbers of rows, by what they are divided, and the unit that a heading is to name.
 
     Values on one axis share a unit. Of a row's probability two words become a sign.

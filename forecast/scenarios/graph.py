@@ -23,7 +23,7 @@ from forecast.models.nesting import required_quantities, walk_models
 from forecast.scenarios import qualifiers as bases, stream_names
 from forecast.scenarios.quantities import constraints, hidden_quantities
 from forecast.scenarios.quantities.changes import Change
-from forecast.scenarios.quantities.check_correlated import together
+from forecast.scenarios.quantities.check_correlated import check_correlated_quantities
 from forecast.scenarios.quantities.correlation import Correlation
 from forecast.scenarios.quantities.node import Combination, Node
 from forecast.scenarios.scenario import Scenario
@@ -230,7 +230,7 @@ def _built(stated: Scenario, given: Mapping[str, object]) -> _Built:
         nodes[change.of] = replace(nodes[change.of], changes=(*nodes[change.of].changes, change))
     # what a run leaves out by its settings may still stand in a group: the others then move as before
     unset = ScenarioGraph(scenario=scenario, nodes=nodes, inputs=_model_inputs(nodes.values()))
-    correlated, ordered = together(unset, whole)
+    correlated, ordered = check_correlated_quantities(unset, whole)
     without = {key: nodes[key] for key in rest if key in named}
     nodes |= (with_numbers := {key: _set(before, node, key, rest.pop(key)) for key, node in without.items()})
     _check_needs(scenario, nodes)
@@ -371,7 +371,7 @@ def _sorted_nodes(scenario: Scenario, nodes: Mapping[str, Node]) -> dict[str, No
     """
     done: dict[str, Node] = {}
     for group in _strong_components(nodes):
-        members = _in_order(scenario, {name: nodes[name] for name in group})
+        members = _cycle_order(scenario, {name: nodes[name] for name in group})
         first = nodes[members[0]]
         stepped = first.quantity.STEPPED and first.fixed is None
         cycle = members if len(members) > 1 or first.name in first.sources or stepped else ()
@@ -423,7 +423,7 @@ def _strong_components(nodes: Mapping[str, Node]) -> Iterator[tuple[str, ...]]:
                 low[name] = min(low[name], index[following])
 
 
-def _in_order(scenario: Scenario, nodes: Mapping[str, Node]) -> tuple[str, ...]:
+def _cycle_order(scenario: Scenario, nodes: Mapping[str, Node]) -> tuple[str, ...]:
     """Return the members of a cycle, each after those that it needs at the same step."""
     done: list[str] = []
     path: list[str] = []

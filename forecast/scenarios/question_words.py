@@ -177,7 +177,7 @@ def readings(question: str, most: int = 5) -> list[Reading]:
     text = _FORMAT_PATTERN.sub(_format, question.casefold().replace("’", "'"))
     for words, number in _NUMBERS_IN_WORDS.items():
         text = words.sub(number, text)
-    at, rest = _date(text)
+    at, rest = _take_date(text)
     is_past, at = bool(at) and at < today(), "" if at < today() else at  # of which nothing is forecast
     dated, falls = _WHEN_PATTERN.search(text) is not None, _FALL_PATTERN.search(text) is not None
     found: list[tuple[Reading, _Match]] = []
@@ -185,7 +185,7 @@ def readings(question: str, most: int = 5) -> list[Reading]:
         spec = match.spec
         amounts = match.amounts
         if isinstance(spec, ScenarioSpec):
-            found.append((Reading(text=spec.name, setting=_setting(spec, amounts), command="run"), match))
+            found.append((Reading(text=spec.name, setting=_setting_of_amount(spec, amounts), command="run"), match))
         elif not spec.forecast:
             found.append((Reading(text=spec.name, command="quantities show"), match))
         elif (formula := _formula(spec, amounts, dated=dated, chance=_is_chance(text), falls=falls)) is not None:
@@ -199,13 +199,13 @@ def readings(question: str, most: int = 5) -> list[Reading]:
             clear and not match.astray and not is_past and (not match.amounts or " " in first.text)
         )  # every number has a place
         found[0] = (replace(first, clear=clear), match)
-    return [*_plans(rest, at), *(reading for reading, _ in found)][:most]
+    return [*_plan_readings(rest, at), *(reading for reading, _ in found)][:most]
 
 
-def _plans(text: str, at: str) -> Iterator[Reading]:
+def _plan_readings(text: str, at: str) -> Iterator[Reading]:
     """Return the plan of a training run that a question of what can be trained asks for."""
     if _PLAN_PATTERN.search(text):
-        for number, unit in _amounts(text)[0]:
+        for number, unit in _take_amounts(text)[0]:
             if unit in _PLANNED:
                 by = f" --by {at}" if at and unit != "day" else ""
                 yield Reading(text=f'--{_PLANNED[unit]} "{number} {unit}"{by}', command="plan")
@@ -229,7 +229,7 @@ class _Match:
     astray: bool
 
 
-def _device(spec: QuantitySpec | ScenarioSpec, text: str, known: set[str]) -> tuple[str, str]:
+def _take_device(spec: QuantitySpec | ScenarioSpec, text: str, known: set[str]) -> tuple[str, str]:
     """Return a question without the device that it names, of which the quantity is asked, and what is set for it.
 
     Words that are `known` stand in the quantity's own names.
@@ -251,11 +251,11 @@ def _device(spec: QuantitySpec | ScenarioSpec, text: str, known: set[str]) -> tu
     return text, ""
 
 
-def _setting(spec: ScenarioSpec, amounts: Sequence[tuple[str, str]]) -> str:
+def _setting_of_amount(spec: ScenarioSpec, amounts: Sequence[tuple[str, str]]) -> str:
     """Return what the first amount of a question sets in a scenario; empty for nothing."""
     for number, unit in amounts:
         for own, quantity in spec.amounts.items():
-            if unit and _same(unit, own):
+            if unit and _same_unit(unit, own):
                 return f'{quantity}="{number} {unit}"'
     return ""
 
@@ -264,7 +264,7 @@ def _is_chance(text: str) -> bool:
     return _CHANCE_PATTERN.search(text) is not None or _FALL_PATTERN.search(text) is not None
 
 
-def _date(text: str) -> tuple[str, str]:
+def _take_date(text: str) -> tuple[str, str]:
     """Return the date of a question, and the text without it."""
     found = _DATE_WORDS_PATTERN.search(text)
     if found is None:
@@ -287,7 +287,7 @@ def _format(found: re.Match[str]) -> str:
     return f"fp{bits}"
 
 
-def _amounts(text: str) -> tuple[list[tuple[str, str]], list[str]]:
+def _take_amounts(text: str) -> tuple[list[tuple[str, str]], list[str]]:
     """Return numbers with their units, as one line has them, and the words that are left."""
     amounts: list[tuple[str, str]] = []
 
@@ -308,7 +308,7 @@ def _amounts(text: str) -> tuple[list[tuple[str, str]], list[str]]:
         return " " if unit and not found["one"] else f" {word} "
 
     text = _WORK_PATTERN.sub(of_work, text)
-    return amounts, _words(_AMOUNT_PATTERN.sub(of_number, text))
+    return amounts, _stemmed_words(_AMOUNT_PATTERN.sub(of_number, text))
 
 
 def _as_typed(number: str, multiple: str) -> str:
@@ -324,14 +324,14 @@ def _as_typed(number: str, multiple: str) -> str:
     return f"{number}e{math.log10(_MULTIPLES[multiple]):.0f}" if multiple and "e" not in number else number
 
 
-def _words(text: str) -> list[str]:
+def _stemmed_words(text: str) -> list[str]:
     plain = re.sub(r"(\d+) ?(?:%|percent\b|per cent\b)", r"\1pct", _FORMAT_PATTERN.sub(_format, text.casefold()))
     plain = plain.replace("kilowatt-hour", "kwh").replace("kilowatt hour", "kwh")
     words = (w for w in _WORD_PATTERN.findall(plain.replace("-", " ")) if w not in _STOP_WORDS)
-    return [_SYNONYMS.get(word, _SYNONYMS.get(stem := _stem(word), stem)) for word in words]
+    return [_SYNONYMS.get(word, _SYNONYMS.get(stem := _stem_word(word), stem)) for word in words]
 
 
-def _stem(word: str) -> str:
+def _stem_word(word: str) -> str:
     """Return a word without the endings of plurals and verbs.
 
     Examples
@@ -349,7 +349,7 @@ def _ranked(text: str, *, dated: bool, at: str) -> list[_Match]:
     """Return the quantities and scenarios that share words with a question, those that share most first."""
     records = (each.spec for kind in ("quantity", "scenario") for each in get_registry().records(kind, parts=False))
     specs = [spec for spec in records if isinstance(spec, (QuantitySpec, ScenarioSpec))]
-    phrases = {spec.name: [set(_words(phrase)) for phrase in _phrases(spec)] for spec in specs}
+    phrases = {spec.name: [set(_stemmed_words(phrase)) for phrase in _phrases(spec)] for spec in specs}
     by_title = [spec.name for spec in specs if isinstance(spec, ScenarioSpec) and not spec.synonyms]
     counts = Counter(word for name, group in phrases.items() if name not in by_title for word in set().union(*group))
     rarity = {word: math.log((1 + len(phrases)) / (0.5 + count)) for word, count in counts.items()}
@@ -361,13 +361,13 @@ def _ranked(text: str, *, dated: bool, at: str) -> list[_Match]:
     @functools.cache
     def read(rest: str) -> tuple[list[tuple[str, str]], list[str]]:
         """Read what is the same for every quantity of whose devices the question names none."""
-        amounts, words = _amounts(rest)
+        amounts, words = _take_amounts(rest)
         return amounts, [_spelt(word, counts) for word in words]
 
     found = []
     for spec in specs:
         known: set[str] = set().union(*phrases[spec.name])
-        rest, setting = _device(spec, text, known)
+        rest, setting = _take_device(spec, text, known)
         amounts, words = read(rest)
         if not (isinstance(spec, QuantitySpec) and spec.scale == "share"):  # a share of tasks, say: no level of it
             words = [*words, *(f"{number}pct" for number, unit in amounts if unit == "%")]
@@ -386,11 +386,11 @@ def _ranked(text: str, *, dated: bool, at: str) -> list[_Match]:
         share *= 0.6 if astray else 1.0
         if isinstance(spec, QuantitySpec):
             hinted = [unit for word in words if (unit := _UNIT_WORDS.get(word))]
-            share *= 1.5 if any(_same(unit, spec.unit) for unit in hinted) else 1.0
+            share *= 1.5 if any(_same_unit(unit, spec.unit) for unit in hinted) else 1.0
             share *= _fit_of_units(spec, level_units, dated=dated)
             share *= 1.0 if spec.forecast or not (dated or level_units) else 0.7  # which can be shown, and not asked
         elif level_units:
-            share *= 1.5 if not dated and _setting(spec, [("1", unit) for unit in level_units]) else 0.5
+            share *= 1.5 if not dated and _setting_of_amount(spec, [("1", unit) for unit in level_units]) else 0.5
         share *= 0.7 if at and isinstance(spec, ScenarioSpec) else 1.0  # whose line has no place for a date
         few = max(len(phrase & set(words)) for phrase in phrases[spec.name]) < 2  # words in common
         if share >= (LEAST_SHARE if spec.name not in by_title else 1.0 if few else LEAST_TITLE_SHARE):
@@ -428,23 +428,24 @@ def _level_unit(spec: QuantitySpec, unit: str) -> str:
 
     Of what flows the time may be left out: dollars of a spending a year.
     """
-    if _same(unit, spec.unit):
+    if _same_unit(unit, spec.unit):
         return unit or "1"
     flow = re.search(r"/(?:hour|year)$", spec.unit)
-    return unit + flow[0] if flow and unit and _same(unit + flow[0], spec.unit) else ""
+    return unit + flow[0] if flow and unit and _same_unit(unit + flow[0], spec.unit) else ""
 
 
 def _is_factor(spec: QuantitySpec, level_units: Sequence[str]) -> bool:
     """Tell whether a quantity times the first number is what the second is of, or something else that has a unit."""
-    if not level_units[0] or "/" not in spec.unit or _same(level_units[0], "hour"):
+    if not level_units[0] or "/" not in spec.unit or _same_unit(level_units[0], "hour"):
         return False
     product = f"({spec.unit})*({level_units[0]})"
     if len(level_units) == 2:
-        return _same(product, level_units[1])
-    return len(level_units) == 1 and any(_same(part, level_units[0]) for part in spec.unit.split("/")[1:])  # it cancels
+        return _same_unit(product, level_units[1])
+    # it cancels
+    return len(level_units) == 1 and any(_same_unit(part, level_units[0]) for part in spec.unit.split("/")[1:])
 
 
-def _same(one: str, other: str) -> bool:
+def _same_unit(one: str, other: str) -> bool:
     from forecast import units
 
     with contextlib.suppress(ForecastError):

@@ -80,7 +80,7 @@ def read_registered(origin: Record) -> dict[str, Any]:
     for heading in ("choices", "quantities"):
         group = stated.get(heading)
         if isinstance(group, dict):
-            stated[heading] = {name: _anywhere(each, origin) for name, each in group.items()}
+            stated[heading] = {name: _with_full_names(each, origin) for name, each in group.items()}
     for key in ("extends", "use"):
         if key in stated:
             stated[key] = _resolved_names(stated[key], origin)
@@ -98,23 +98,23 @@ def _resolved_names(named: Any, origin: Record) -> Any:
     return get_registry().at_home("scenario", named, origin.plugin) if isinstance(named, str) else named
 
 
-def _anywhere(part: Any, origin: Record) -> Any:
+def _with_full_names(part: Any, origin: Record) -> Any:
     if not isinstance(part, Mapping):
         return part
     out: dict[str, Any] = {}
     for key, value in part.items():
         if key == "fallback":
-            out[key] = _anywhere(value, origin)
+            out[key] = _with_full_names(value, origin)
         elif not isinstance(value, str) or not value:
             out[key] = value
-        elif key == "fit" or (key in _DATA and _is_path(value, path_of(origin).parent)):
+        elif key == "fit" or (key in _DATA and _is_data_path(value, path_of(origin).parent)):
             out[key] = value if _PLACED.fullmatch(value) else f"{origin.full_name}:{value}"
         else:
             out[key] = get_registry().at_home(_NAMES[key], value, origin.plugin) if key in _NAMES else value
     return out
 
 
-def _is_path(text: str, folder: Path) -> bool:
+def _is_data_path(text: str, folder: Path) -> bool:
     """Tell whether data are named by a path; a text that choices complete may become one."""
     from forecast import tables
 

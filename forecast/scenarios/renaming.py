@@ -72,13 +72,13 @@ def _rename(part: Any, names: Mapping[str, str]) -> Any:
     changes: dict[str, Any] = {}
     for each in fields(part):
         value = getattr(part, each.name)
-        new_value = _names(value, names) if each.name in getattr(part, "NAMES", ()) else _rename(value, names)
+        new_value = _rename_names(value, names) if each.name in getattr(part, "NAMES", ()) else _rename(value, names)
         if new_value is not value:
             changes[each.name] = new_value
     return replace(part, **changes) if changes else part
 
 
-def _names(value: Any, names: Mapping[str, str]) -> Any:
+def _rename_names(value: Any, names: Mapping[str, str]) -> Any:
     """Return a field that holds names with other ones: a name, several, or those that stand under keys."""
     if isinstance(value, str):
         return renamed_name(value, names)

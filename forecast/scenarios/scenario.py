@@ -349,7 +349,7 @@ class Scenario:
             used=used.used - own.keys(),
             folder=folder,
             stated=record,
-        )._pruned()
+        )._prune()
 
     @classmethod
     def from_text(cls, text: str, *, name: str = "scenario", folder: Path | None = None) -> Self:
@@ -475,9 +475,9 @@ class Scenario:
             stated["quantities"] = {name: _keep_rows(row, self.choices[choice].values, values) for name, row in rows}
         moving = (each if each.name != choice else replace(each, ends=kept.values) for each in self.levers)
         several = tuple(each for each in moving if len(each.ends) > 1)
-        return replace(self, choices={**self.choices, choice: kept}, levers=several, stated=stated)._pruned()
+        return replace(self, choices={**self.choices, choice: kept}, levers=several, stated=stated)._prune()
 
-    def _pruned(self) -> Self:
+    def _prune(self) -> Self:
         """Return the scenario without what names something that is not there: it was narrowed, or inherits it.
 
         These are labels, the sentences of questions, and the values of choices under which a question is shared.

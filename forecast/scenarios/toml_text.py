@@ -35,7 +35,7 @@ def toml_text(record: Mapping[str, Any]) -> str:
     """
     import tomli_w
 
-    return _LIST_PATTERN.sub(_short_list, tomli_w.dumps(_plain(record, ""), indent=2))
+    return _LIST_PATTERN.sub(_short_list, tomli_w.dumps(_to_toml_value(record, ""), indent=2))
 
 
 def _short_list(match: re.Match[str]) -> str:
@@ -44,14 +44,14 @@ def _short_list(match: re.Match[str]) -> str:
     return line if len(line) <= _MAX_COLUMNS else match[0]
 
 
-def _plain(value: object, at: str) -> Any:
+def _to_toml_value(value: object, at: str) -> Any:
     """Return a value with Python's own numbers, text, dates, lists and tables, and nothing else."""
     if type(value) in (str, bool, int, float):
         return value
     if isinstance(value, Mapping):
-        return {str(key): _plain(each, f"{at}.{key}" if at else str(key)) for key, each in value.items()}
+        return {str(key): _to_toml_value(each, f"{at}.{key}" if at else str(key)) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(each, at) for each in value]
+        return [_to_toml_value(each, at) for each in value]
     if isinstance(value, (str, bool, date, time)):
         return value
     if isinstance(value, numbers.Integral):

@@ -111,11 +111,11 @@ def extend_scenario(
             raise ScenarioError(f"{printable(reader.where)}: {at}: {error}") from None
         path = registered.path_of(base)
         inner = ScenarioReader(path.name, path.parent)
-        whole = _over(whole, extend_scenario(registered.read_registered(base), inner, valid_names, depth + 1))
-    return {key: value for key, value in _over(whole, record).items() if key != "extends"}
+        whole = _merge_records(whole, extend_scenario(registered.read_registered(base), inner, valid_names, depth + 1))
+    return {key: value for key, value in _merge_records(whole, record).items() if key != "extends"}
 
 
-def _over(base: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:
+def _merge_records(base: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:
     """Return a record with what another one has besides; of a named part that both have, the record's own."""
     whole = dict(base)
     if isinstance(presets := whole.get("presets"), Mapping):
@@ -176,7 +176,7 @@ def read_used(reader: ScenarioReader, given: Any) -> Scenario:
                     "as it is: use fewer scenarios, or one of them once",
                 )
             check_time(f"{where}: reading what is used", reading.parts, things="quantities and choices")
-            whole = _merge_scenarios(whole, _under(used, alias), where)
+            whole = _merge_scenarios(whole, _with_alias(used, alias), where)
     return whole
 
 
@@ -230,7 +230,7 @@ def _each_once() -> Iterator[_Reading]:
         _reading.reset(token)
 
 
-def _under(scenario: Scenario, alias: str) -> Scenario:
+def _with_alias(scenario: Scenario, alias: str) -> Scenario:
     """Return a scenario with a name in front of its quantities and choices; its questions stay as they are."""
     names = [*scenario.quantities, *scenario.choices]
     streams = {name: scenario.streams.get(name, name) for name in names}

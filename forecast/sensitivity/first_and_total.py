@@ -111,11 +111,11 @@ def sobol_indices(
     distributions = {key: distribution(number.distribution, where=key) for key, number in numbers.items()}
     free = [key for key, dist in distributions.items() if dist.family != "fixed" and key not in settings]
     fixed = {key: settings.get(key, dist.points[0][1]) for key, dist in distributions.items() if key not in free}
-    base = _base(draws, len(free))
+    base = _n_base_points(draws, len(free))
     fitted = {m.name: call_guarded(f"model '{m.name}': fit", m.fit) for m in walk_models(estimate)}
 
     def compute(values: Mapping[str, Array], size: int) -> Array:
-        return _level(
+        return _model_level(
             estimate, fitted, {**{k: np.broadcast_to(v, (size,)) for k, v in fixed.items()}, **values}, size, at, seed
         )
 
@@ -162,7 +162,7 @@ class _Quantiles:
         return self.distribution.ppf(np.clip(u, 2.0**-54, 1 - 2.0**-53))
 
 
-def _base(draws: object, count: int) -> int:
+def _n_base_points(draws: object, count: int) -> int:
     """Return how many base points: a power of two, of which as many computations as draws are made in all."""
     least = MIN_BASE_POINTS * (count + 2)
     if not is_integer(draws) or not least <= draws <= MAX_ELEMENTS:
@@ -200,7 +200,7 @@ def _check_settings(model: Model, numbers: Mapping[str, Input], settings: Mappin
     return values
 
 
-def _level(
+def _model_level(
     model: Model, fitted: Mapping[str, FittedModel], values: Mapping[str, Array], size: int, at: float, seed: int
 ) -> Array:
     """Compute a model at one time, (draw,)."""

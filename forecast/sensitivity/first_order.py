@@ -218,10 +218,10 @@ class _Columns:
         """Return the variance that a least-squares fit explains, less what chance alone would give, on average."""
         counts = np.broadcast_to(self.counts, self.about.shape)
         each = zip(counts.T, self.about.T, np.broadcast_to(self.scatter, len(counts.T)), strict=True)
-        return float(np.mean([_fitted(design, *column) for column in each]))
+        return float(np.mean([_explained_share(design, *column) for column in each]))
 
 
-def _fitted(design: Array, counts: Array, about: Array, scatter: float) -> float:
+def _explained_share(design: Array, counts: Array, about: Array, scatter: float) -> float:
     root, whole = np.sqrt(counts), np.sum(counts)
     ranks = np.divide(about, root, out=np.zeros_like(root), where=root > 0)
     coefficients, _, rank, _ = np.linalg.lstsq(design * root[:, None], ranks, rcond=None)

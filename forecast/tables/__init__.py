@@ -327,9 +327,9 @@ def _load(edition: Edition) -> xr.Dataset:
                 attrs["separate"] = "yes"
             if field.name in resource.key:
                 labels = list(coordinates[field.name])
-                coords[field.name] = ((field.name,), _dense(field, labels, (len(labels),), (slice(None),)), attrs)
+                coords[field.name] = ((field.name,), _grid_column(field, labels, (len(labels),), (slice(None),)), attrs)
             else:
-                variables[field.name] = (dims, _dense(field, values[field.name], shape, index), attrs)
+                variables[field.name] = (dims, _grid_column(field, values[field.name], shape, index), attrs)
     attributes = _dataset_attributes(edition, hashes, recorded)
     return xr.Dataset(variables, coords, {**attributes, **({"beside": to_json(own)} if own else {})})
 
@@ -390,7 +390,7 @@ def _check_unique(resource: Resource, index: tuple[Any, ...], csv: RawTable) -> 
         raise TableError(failures)
 
 
-def _dense(field: Field, values: list[Any], shape: tuple[int, ...], index: tuple[Any, ...]) -> AnyArray:
+def _grid_column(field: Field, values: list[Any], shape: tuple[int, ...], index: tuple[Any, ...]) -> AnyArray:
     """Lay a column on the grid."""
     import numpy as np
 

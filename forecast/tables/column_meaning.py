@@ -123,7 +123,7 @@ def understand(
             return ColumnMeaning(kind="number", values=placed(parse_numbers(known), rows, len(cells), "number"))
     known = [cell.strip() for cell in known]
     text = text_array([normalise_text(cell) for cell in cells], where)
-    kind = _kind(known)
+    kind = _majority_kind(known)
     try:
         if kind == "date":
             dates, notes = parse_dates(known, options.dates, where, lambda i: at(rows[i]))
@@ -163,7 +163,7 @@ def placed(values: Any, rows: Sequence[int], size: int, kind: str) -> AnyArray:
     return full
 
 
-def _kind(known: Sequence[str]) -> str:
+def _majority_kind(known: Sequence[str]) -> str:
     """Return what more than half of the cells are."""
     counts = Counter(known)
     sample = dict(islice(counts.items(), N_SAMPLE_CELLS))

@@ -490,7 +490,7 @@ def columns_of_arrays(data: Mapping[Any, Any], label: str, at: str, *, options: 
         where = f"{at}{label}: column '{printable(name, 80)}'"
         if key in sources:
             raise DataError(f"{where} is given twice (in two spellings of Unicode)")
-        array = _array(values, where)
+        array = _to_array(values, where)
         if length is not None and len(array) != length:
             raise DataError(f"{where} has {len(array)} rows, '{printable(first, 80)}' has {length}")
         length, first = len(array), first or name
@@ -536,7 +536,7 @@ def _numbers_as_meant(name: str, found: ColumnMeaning) -> ColumnMeaning:
     return replace(found, kind="date", values=dates, labels=labels, notes=(*found.notes, note))
 
 
-def _array(values: Any, where: str) -> AnyArray:
+def _to_array(values: Any, where: str) -> AnyArray:
     if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
         raise DataError(f"{where}: expected one value a row, got {type(values).__name__}")
     if is_masked_array(values):

@@ -125,7 +125,7 @@ def parse_dates(texts: Sequence[str], order: str, where: str, at: Any) -> tuple[
     """
     if texts and all(len(text) in (10, 19) and text[4] == text[7] == "-" and text[:4].isdigit() for text in texts):
         try:
-            return _checked(np.array(texts, dtype="datetime64[s]"), texts, where, at), ()
+            return _check_dates(np.array(texts, dtype="datetime64[s]"), texts, where, at), ()
         except ValueError:
             pass
     codes: dict[str, int] = {}
@@ -148,10 +148,10 @@ def parse_dates(texts: Sequence[str], order: str, where: str, at: Any) -> tuple[
     values = []
     for text, (_, match) in zip(codes, matches, strict=True):
         try:
-            values.append(_stamp(match, order))
+            values.append(_parse_date(match, order))
         except ValueError as error:
             raise DataError(f"{at(texts.index(text))}: '{printable(text, 60)}': no such date: {error}") from None
-    return _checked(np.array(values, dtype="datetime64[s]")[places], texts, where, at), notes
+    return _check_dates(np.array(values, dtype="datetime64[s]")[places], texts, where, at), notes
 
 
 def _check_one_form(groups: Sequence[int], forms: Sequence[str], texts: Sequence[str], at: Any) -> None:
@@ -205,14 +205,14 @@ def _find_order(matches: Sequence[re.Match[str]], texts: Sequence[str], order: s
     if all(m["first"] == m["second"] for m, _ in slashed):
         return "dmy", ()
     match, text = next((m, t) for m, t in slashed if m["first"] != m["second"])
-    days_of_both = (_stamp(match, each).astype(object) for each in ("dmy", other))
+    days_of_both = (_parse_date(match, each).astype(object) for each in ("dmy", other))
     one, two = (f"{day.day} {_MONTH_NAMES[day.month - 1][:3].title()} {day.year}" for day in days_of_both)
     raise DataError(f"{where}: '{printable(text, 40)}' is {one} or {two}: say --dates dmy or --dates {other}")
 
 
 def _are_dates(slashed: Sequence[tuple[re.Match[str], str]], order: str) -> bool:
     with contextlib.suppress(ValueError):
-        return bool([_stamp(match, order) for match, _ in slashed])
+        return bool([_parse_date(match, order) for match, _ in slashed])
     return False
 
 
@@ -221,7 +221,7 @@ def _full_year(text: str) -> int:
     return year if len(text) > 2 else year + (2000 if year < 70 else 1900)
 
 
-def _stamp(match: re.Match[str], order: str) -> np.datetime64:
+def _parse_date(match: re.Match[str], order: str) -> np.datetime64:
     part = {name.rstrip("2"): value for name, value in match.groupdict().items() if value}
     if "first" in part:
         places = dict(zip(order, match.group("first", "second", "year"), strict=True))
@@ -249,7 +249,7 @@ def _stamp(match: re.Match[str], order: str) -> np.datetime64:
     return np.datetime64(moment, "s")
 
 
-def _checked(dates: AnyArray, texts: Sequence[str], where: str, at: Any) -> AnyArray:
+def _check_dates(dates: AnyArray, texts: Sequence[str], where: str, at: Any) -> AnyArray:
     low, high = (np.datetime64(f"{year:04}-01-01", "s") for year in (FIRST_YEAR, LAST_YEAR + 1))
     outside = np.flatnonzero((dates < low) | (dates >= high))
     if outside.size:

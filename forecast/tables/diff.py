@@ -248,7 +248,7 @@ def compare_versions(before: Version, after: Version) -> tuple[Difference, ...]:
     pairs = []
     for one, two in _pair_resources(before, after):
         first, second = _with_keys(one, two, before.name, after.name)
-        pairs.append(_difference(first, second, before.name, after.name))
+        pairs.append(_compare_resources(first, second, before.name, after.name))
     return tuple(pairs)
 
 
@@ -315,7 +315,7 @@ def _is_key(part: ChangedResource, key: tuple[str, ...]) -> bool:
     return len(set(keys)) == len(keys)
 
 
-def _difference(a: ChangedResource, b: ChangedResource, left: str, right: str) -> Difference:
+def _compare_resources(a: ChangedResource, b: ChangedResource, left: str, right: str) -> Difference:
     came = tuple(n for n in b.columns if n not in a.columns)
     went = tuple(n for n in a.columns if n not in b.columns)
     units = {n: (a.units[n], b.units[n]) for n in a.units if n in b.units and a.units[n] != b.units[n]}
@@ -326,7 +326,7 @@ def _difference(a: ChangedResource, b: ChangedResource, left: str, right: str) -
         added, removed = (two - one).elements(), (one - two).elements()
     else:
         places, known = _rows_by_key(b, right), _rows_by_key(a, left)
-        changed = list(_changes(a, b, known, places, units))
+        changed = list(_row_changes(a, b, known, places, units))
         added, removed = (key for key in places if key not in known), (key for key in known if key not in places)
     return Difference(
         key=a.key,
@@ -341,7 +341,7 @@ def _difference(a: ChangedResource, b: ChangedResource, left: str, right: str) -
     )
 
 
-def _changes(
+def _row_changes(
     a: ChangedResource,
     b: ChangedResource,
     known: Mapping[Key, int],

@@ -102,10 +102,10 @@ def read_file(path: str | os.PathLike[str], *, reader: str = "") -> RawTable:
         from forecast.contract.registry import get_registry
 
         return read_with(get_registry().find("reader", reader, where="reader"), source)
-    records = _readers(source.name) if not reader else []
+    records = _matching_readers(source.name) if not reader else []
     named = [record for record in records if not record.spec.columns]
     if named:
-        return read_with(_only(named, label), source)
+        return read_with(_only_reader(named, label), source)
     data = read_bytes(source, limit=size)
     digest = "sha256:" + hashlib.sha256(data).hexdigest()
     document, table = _parse(data, label, digest, source)
@@ -114,14 +114,14 @@ def read_file(path: str | os.PathLike[str], *, reader: str = "") -> RawTable:
         read = table() if callable(table) else table  # what a reader reads need not be a table to us
         if not (fitting := [record for record in records if _has_columns(record, [*read, *keys])]):
             return read
-    record = _only(fitting, label)
+    record = _only_reader(fitting, label)
     return read_with(record, source, path=_records_path(document, record))
 
 
 # Readers of plugins -------------------------------------------------------------------------------------------------
 
 
-def _readers(name: str) -> list[Record]:
+def _matching_readers(name: str) -> list[Record]:
     """Return the readers that may read a file of this name; those without patterns are reached by their own name."""
     from forecast.contract.registry import get_registry
 
@@ -149,7 +149,7 @@ def _records_path(document: Mapping[Any, Any], record: Record) -> str:
     return max(lengths, key=lengths.__getitem__, default="")
 
 
-def _only(records: Sequence[Record], label: str) -> Record:
+def _only_reader(records: Sequence[Record], label: str) -> Record:
     if len(records) > 1:
         names = " and ".join(record.full_name for record in records)
         raise AmbiguousNameError(f"{label}: the readers {names} read such files: name one with reader=")
@@ -214,12 +214,12 @@ def _parse(data: bytes, label: str, digest: str, path: Path) -> _Parsed:
     start = data[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
     if re.match(rb"<(!doctype|html|svg|\?xml|table|div)", start, re.IGNORECASE):
         raise DataError(f"{label}: a web page or other markup; expected a table (save it as CSV, JSON or XLSX)")
-    found = _json(data, label) if start[:1] in (b"{", b"[") else None
+    found = _parse_json(data, label) if start[:1] in (b"{", b"[") else None
     if found is None and _is_yaml(data[:4096].decode("utf-8", "ignore")):
-        found = _yaml(data, label)
+        found = _parse_yaml(data, label)
     if found is None:
         return {}, parse_text(data, label, digest, notes)
-    return found if isinstance(found, Mapping) else {}, partial(_of_document, found, label, digest, notes)
+    return found if isinstance(found, Mapping) else {}, partial(_table_of_document, found, label, digest, notes)
 
 
 def _unpack(data: bytes, label: str) -> bytes:
@@ -273,7 +273,7 @@ def _to_utf8(data: bytes, label: str) -> tuple[bytes, str]:
     return data, ""
 
 
-def _json(data: bytes, label: str) -> Any:
+def _parse_json(data: bytes, label: str) -> Any:
     """Return a JSON document, or the records of JSON lines; None if it is neither."""
     check_memory(JSON_MEMORY_FACTOR * len(data), f"{label}: reading it takes up to", error=DataError)
     try:
@@ -308,7 +308,7 @@ def _is_yaml(head: str) -> bool:
                                                                  for line in lines)  # fmt: skip
 
 
-def _yaml(data: bytes, label: str) -> Any:
+def _parse_yaml(data: bytes, label: str) -> Any:
     try:
         import yaml
     except ImportError:
@@ -334,7 +334,7 @@ def _yaml(data: bytes, label: str) -> Any:
         raise DataError(f"{label}: no YAML that can be read: {one_line(error, 120)}") from None
 
 
-def _of_document(document: Any, label: str, digest: str, notes: tuple[str, ...]) -> RawTable:
+def _table_of_document(document: Any, label: str, digest: str, notes: tuple[str, ...]) -> RawTable:
     path, rows = flatten_document(document, label)
     columns = {name: _texts(cells, f"{label}: {name}") for name, cells in to_cells(rows).items()}
     said = (*notes, f"the records of {path}") if path not in ("", "*") else notes

@@ -164,7 +164,7 @@ def parse_number_cells(
     words = {word for text in texts[:1000] for word in re.findall(r"[A-Za-z]+", text) if word in _MULTIPLIERS}
     powers = {part.power for part in cells}
     notes += tuple(f"{word} = 1e{_MULTIPLIERS[word]}" for word in sorted(words) if _MULTIPLIERS[word] in powers)
-    values, unit, more = _in_one_unit(values, [part.unit for part in cells], texts, where, at)
+    values, unit, more = _numbers_in_one_unit(values, [part.unit for part in cells], texts, where, at)
     return NumberCells(values, unit, (*notes, *more))
 
 
@@ -226,7 +226,7 @@ def _decimal_comma(
                     "--decimal point or --decimal comma")  # fmt: skip
 
 
-def _in_one_unit(
+def _numbers_in_one_unit(
     values: list[float], names: list[str], texts: Sequence[str], where: str, at: Callable[[int], str]
 ) -> tuple[list[float], str, tuple[str, ...]]:
     """Return the values in the unit that most cells have."""

@@ -358,11 +358,11 @@ def common_qualifiers(
         which = {"y": y} if plain else {n: meant(n, known, where) for n in formula.parse(y, where=where).names}
     except ForecastError:  # who reads the series says what is wrong with it
         return dict(stated or {})
-    sides = {name: _of_column(dataset, column) for name, column in which.items() if column in known}
+    sides = {name: _statements_of_column(dataset, column) for name, column in which.items() if column in known}
     return infer("y" if plain else y, sides, qualifiers=stated, where=where)
 
 
-def _of_column(dataset: xr.Dataset, column: str) -> dict[str, str]:
+def _statements_of_column(dataset: xr.Dataset, column: str) -> dict[str, str]:
     """Return what all rows of a column state: by columns of an attribute's name, and by the column's own words."""
     agreed: dict[str, str] = {}
     for attribute in ATTRIBUTES:

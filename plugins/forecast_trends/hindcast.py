@@ -85,7 +85,7 @@ class Hindcasts:
         from scipy.special import stdtrit
 
         inside = abs(self.normalised(theta)) <= stdtrit(self.window - 1, 0.5 + level / 2)
-        return _by_horizon(self.horizon, self.series, inside, level)
+        return _coverage_by_horizon(self.horizon, self.series, inside, level)
 
     def compare(self, theta: float = POOLED_THETA) -> xr.Dataset:
         """Return quantiles of the normalised errors next to those of Student's t, and the largest gap between the two.
@@ -293,12 +293,12 @@ def coverage(
     if not rows:
         raise DataError(f"coverage: no series could be forecast from {least} points ({failed} fits were refused)")
     found = np.concatenate(rows, axis=1)
-    out = _by_horizon(found[1].astype(np.int64), found[0].astype(np.int64), found[2] > 0, level)
+    out = _coverage_by_horizon(found[1].astype(np.int64), found[0].astype(np.int64), found[2] > 0, level)
     wide = [float(np.median(found[3][found[1] == h])) for h in out["horizon"].values]
     return out.assign(width=("horizon", wide)).assign_attrs(failed=failed)
 
 
-def _by_horizon(horizon: IntArray, series: IntArray, inside: Any, level: float) -> xr.Dataset:
+def _coverage_by_horizon(horizon: IntArray, series: IntArray, inside: Any, level: float) -> xr.Dataset:
     """Count by horizon."""
     steps = np.unique(horizon)
     at = [horizon == h for h in steps]

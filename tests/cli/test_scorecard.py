@@ -12,7 +12,7 @@ from forecast.evaluation import ledger, scorecard
 
 SHIPPED = scorecard.shipped_ledgers(get_registry())
 RECORDS = {name: ledger.read_ledger(path) for name, path in SHIPPED.items()}
-SAID = [each for records in RECORDS.values() for each in scorecard.of_ledger(records)]
+SAID = [each for records in RECORDS.values() for each in scorecard.statements(records)]
 PEOPLE = scorecard.public(get_registry())
 
 

@@ -123,10 +123,10 @@ def test_rows_come_in_any_order_and_every_place_is_answered_as_asked():
 
 def test_what_comes_later_does_not_reach_the_trial_on_earlier_points():
     y = loss()
-    first = extrapolating._hindcast(STEPS, y, 4.0, 0.9)
+    first = extrapolating._hindcast_scores(STEPS, y, 4.0, 0.9)
     moved = y.copy()
     moved[-1] *= 1.5
-    again = extrapolating._hindcast(STEPS, moved, 4.0, 0.9)
+    again = extrapolating._hindcast_scores(STEPS, moved, 4.0, 0.9)
     assert first["from"] == again["from"]
     assert first["points"] == again["points"]
     assert again["held"] < first["held"]

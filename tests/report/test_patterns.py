@@ -37,7 +37,7 @@ def value():
 
 def texts_of(run, tmp_path):
     """Return what the screen, a section, the notebook, JSON, the page, its script and the figure say."""
-    answer = forecast.Answer._loaded(run, tmp_path)
+    answer = forecast.Answer._from_projection(run, tmp_path)
     page = html(run)
     data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)[1])
     figure = figures.plot_projection(run, tmp_path / "a.svg", titled=True).read_text()

@@ -162,15 +162,15 @@ def backtest(
             raise UsageError(f"X: expected a law to fit to --data, got the file '{printable(subject, 60)}'")
         named = options["laws"] if is_file else (subject, *options["laws"])
         rivals, plugins = _select_laws(named, options["variables"])
-        tests, source, notes, read = _of_laws(rivals, subject if is_file else str(data), options, reading)
+        tests, source, notes, read = _curves_of_file(rivals, subject if is_file else str(data), options, reading)
     else:
         reject_options(of_laws, "only of a law: forecast backtest LAW --data FILE, or FILE --along COLUMN")
         ahead = 10.0 if years is None else years
         if is_file:
-            tests, source, read = _of_file(subject, options, ahead, reading)
+            tests, source, read = _series_of_file(subject, options, ahead, reading)
         else:
             reject_options(of_file, f"only of a file: '{printable(subject, 60)}' says its own")
-            tests = _of_name(subject, options["shapes"], ahead)
+            tests = _series_of_name(subject, options["shapes"], ahead)
     found: list[xr.Dataset] = []
     skipped: list[str] = []
     how: dict[str, Any] = {"scores": (*rolling_origin.DEFAULT_SCORES, *options["scores"]), "most_origins": origins}
@@ -215,7 +215,7 @@ def backtest(
     )
 
 
-def _of_name(subject: str, shapes: tuple[str, ...], years: float) -> Tests:
+def _series_of_name(subject: str, shapes: tuple[str, ...], years: float) -> Tests:
     """Return the series of a scenario, or the one that a model's name stands for."""
     from forecast.contract.registry import get_registry
     from forecast.evaluation import rolling_origin
@@ -233,7 +233,7 @@ def _with_shapes(name: str, models: dict[str, Model], refused: dict[str, str], y
     return name, partial(rolling_origin.backtest, models, years=years), refused
 
 
-def _of_file(
+def _series_of_file(
     path: str, options: Mapping[str, Any], years: float, reading: dict[str, Any]
 ) -> tuple[Tests, dict[str, str], str]:
     """Return the series of a file, and its hash."""
@@ -277,7 +277,7 @@ def _select_laws(names: tuple[str, ...], variables: tuple[str, ...]) -> tuple[li
     return rivals, plugins
 
 
-def _of_laws(
+def _curves_of_file(
     rivals: list[Law], path: str, options: Mapping[str, Any], reading: dict[str, Any]
 ) -> tuple[Tests, dict[str, str], list[str], str]:
     """Return the curves of a file or a table, its hash, and a note about its rows."""

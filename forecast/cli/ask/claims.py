@@ -47,10 +47,10 @@ def claims(identifier: str | None, group: str | None, forecasts: bool, out: str 
     if isinstance(records, tuple):
         _show_claim(records[0], out, as_json)
     else:
-        _several(registry, records, forecasts, out, as_json)
+        _print_claims(registry, records, forecasts, out, as_json)
 
 
-def _several(registry: Registry, records: list[Record], forecasts: bool, out: str | None, as_json: bool) -> None:
+def _print_claims(registry: Registry, records: list[Record], forecasts: bool, out: str | None, as_json: bool) -> None:
     from forecast import claim_verdicts as machinery
 
     with render.progress_bar("recomputing") as report:
@@ -60,7 +60,7 @@ def _several(registry: Registry, records: list[Record], forecasts: bool, out: st
     def text() -> None:
         _print_headline(headline)
         for row in done:
-            _print_wrapped(_done(row), "  ")
+            _print_wrapped(_track_line(row), "  ")
         if done:
             render.write()
         for record, claim in zip(records, evaluated, strict=True):
@@ -119,7 +119,7 @@ def _verdict_line(spec: Any, claim: dict[str, Any]) -> str:
     return f"{claim['id']}: {claim['verdict']} ({stated}{computed})"
 
 
-def _done(row: Mapping[str, Any]) -> str:
+def _track_line(row: Mapping[str, Any]) -> str:
     """Say in a line how forecasts of a kind have done."""
     counts = ", ".join(f"{count} {verdict}" for verdict, count in row["verdicts"].items())
     measures = {

@@ -50,7 +50,7 @@ def compare_published(questions: tuple[str, ...], draws: int, seed: int, as_json
     render.emit(
         found,
         json=as_json,
-        text=lambda: _show(found) if questions else _overview(found),
+        text=lambda: _show(found) if questions else _print_questions(found),
         warnings=listing_warnings(registry, "scenario"),
         provenance=render.provenance(_plugins_of_scenarios(found), computed=True, draws=draws, seed=seed),
     )
@@ -65,14 +65,14 @@ def _plugins_of_scenarios(found: list[dict[str, Any]]) -> list[Any]:
     return [registry.find("scenario", name).plugin for name in sorted(scenarios)]
 
 
-def _overview(found: list[dict[str, Any]]) -> None:
+def _print_questions(found: list[dict[str, Any]]) -> None:
     """Write one screen: how far apart the scenarios are on each question, and who came nearest where it is known."""
     scenarios = {answer["scenario"] for question in found for answer in question["answers"]}
     shared = f"{len(found)} shared question{'s' if len(found) != 1 else ''}"
     render.write_headline(f"{len(scenarios)} models on {shared}, and who was right where it is known.")
     heads = ["question", "models", "medians", "90 % of any", "so far"]
     render.write_table(heads, [[*_question_row(question), _outcome_cell(question)] for question in found])
-    told = [said for question in found if (said := _nearest(question))]
+    told = [said for question in found if (said := _nearest_text(question))]
     early = [said for question in found if (said := _early_probability_text(question))]
     told += [f"Not yet: {'; '.join(early)}."] if early else []
     if told:
@@ -114,7 +114,7 @@ def _early_probability_text(question: dict[str, Any]) -> str:
     return f"{_short_name(most)} gave {printable(question['name'])} {percent(most['by_known'])} by {by}"
 
 
-def _nearest(question: dict[str, Any]) -> str:
+def _nearest_text(question: dict[str, Any]) -> str:
     """Say who came nearest to what happened, and who was furthest from it; nothing where one alone was scored, or none.
 
     That something has not happened yet makes nobody right.

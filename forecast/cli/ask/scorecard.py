@@ -48,7 +48,7 @@ def scorecard(ledgers: tuple[str, ...], on: str, every: bool, as_json: bool) -> 
         raise DataError("scorecard: no plugin brings a ledger; expected a FILE.jsonl, as forecast record writes it")
     read = {path: lines.read_ledger(path) for path in paths}
     people = card.public(registry)
-    said = [each for records in read.values() for each in card.of_ledger(records, partial(amount, digits=3))] + people
+    said = [each for records in read.values() for each in card.statements(records, partial(amount, digits=3))] + people
     result = {
         **card.scorecard(said, day),
         "ledgers": [

@@ -233,7 +233,7 @@ def _scenario_lines(
 ) -> Iterator[str]:
     """Say how a forecast moved and because of what; then how its other answers did, the largest changes first."""
     first, *others = changed
-    because = _because(scenario, tables)
+    because = _change_reason(scenario, tables)
     moved = f"the forecast moved {_change_sentence(first)}, because {because}."
     yield f"{scenario.scenario}: {_answer_title(first)}: {moved}"
     for name, answers in scenario.alone.items():
@@ -247,7 +247,7 @@ def _scenario_lines(
         yield f"  … and {len(others) - _MAX_ANSWERS} more of {len(scenario.answers)} answers (--json lists all)"
 
 
-def _because(scenario: ScenarioChange, tables: Mapping[str, TableChange]) -> str:
+def _change_reason(scenario: ScenarioChange, tables: Mapping[str, TableChange]) -> str:
     """Name the tables that changed, the first of the rows that did, and how far each table reaches."""
     reasons = []
     for name, (was, now) in scenario.newest.items():

@@ -53,11 +53,11 @@ def _range_of(ranges: Any, name: str) -> dict[str, float | None]:
     return dict(zip(("low", "high"), ranges.get(name, (None, None)), strict=True))
 
 
-def _expression(record: Record) -> str:
+def _expression_text(record: Record) -> str:
     spec = record.spec
     if spec.expression is None:
         return f"(code) {spec.target}"
     return spec.expression if spec.equals is None else f"{spec.expression} = {spec.equals}"
 
 
-laws = catalogue("laws", "law", columns={"expression": _expression}, describe=_law_details)
+laws = catalogue("laws", "law", columns={"expression": _expression_text}, describe=_law_details)

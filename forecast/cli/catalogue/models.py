@@ -60,7 +60,7 @@ def _make_filter(unit: str, kind: str) -> Callable[[Record], bool]:
     return lambda record: kind in ("", _model_kind(record)) and same(record.spec.unit)
 
 
-def _overview(rows: list[dict[str, Any]]) -> None:
+def _print_models(rows: list[dict[str, Any]]) -> None:
     """Write a line for each model where that fits on two screens, else the names alone; by plugin and kind."""
     groups: dict[str, dict[str, list[dict[str, Any]]]] = {}
     for row in rows:
@@ -196,7 +196,7 @@ def _load_needs(full: str) -> list[dict[str, Any]]:
 
 models = catalogue(
     "models", "model", columns={"kind": _model_kind, "unit": lambda r: r.spec.unit, "shape": _default_shape},
-    describe=_model_details, reads=True, overview=_overview, narrowed=_make_filter,
+    describe=_model_details, reads=True, overview=_print_models, narrowed=_make_filter,
 )  # fmt: skip
 
 

@@ -162,13 +162,13 @@ def new(name: str, as_json: bool) -> None:
             render.write(f"  {folder.name}/{file}")
         render.write()
         render.write("Next, install it beside lawcast and check it:")
-        render.write(f"  {_pip()} install --editable {shlex.quote(f'./{folder.name}[test]')}")
+        render.write(f"  {_find_pip()} install --editable {shlex.quote(f'./{folder.name}[test]')}")
         render.write(f"  forecast plugins check {name}")
 
     render.emit(result, json=as_json, text=text)
 
 
-def _pip() -> str:
+def _find_pip() -> str:
     """Return how to call the pip that installs into this environment: its own, or that of the Python that made it."""
     if importlib.util.find_spec("pip"):
         return f"{_python_command(Path(sys.executable))} -m pip"

@@ -124,7 +124,7 @@ def check_scenario(
 
     def text() -> None:
         for each in checked:
-            _tell(each, rules, quiet=everything)
+            _print_check(each, rules, quiet=everything)
         for name, breaches in found:
             for breach in breaches:
                 render.write(f"{breach.rule}: {printable(name, 60)}: {printable(breach.message, 400)}")
@@ -165,7 +165,7 @@ def _check_one(name: str, draws: int, seed: int, cache: RunCache) -> dict[str, A
     }  # fmt: skip
 
 
-def _tell(checked: Mapping[str, Any], rules: list[str], *, quiet: bool) -> None:
+def _print_check(checked: Mapping[str, Any], rules: list[str], *, quiet: bool) -> None:
     """Write what was found in one scenario."""
     name, found = printable(checked["scenario"]), checked["breaches"]
     if checked["exempt"] and not quiet:

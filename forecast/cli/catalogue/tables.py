@@ -145,8 +145,8 @@ def fetch(name: str, update: bool, files: tuple[str, ...], hashes: tuple[str, ..
         raise UsageError(f"table '{printable(package.name, 80)}' is shipped: there is nothing to fetch")
     if update and all(resource.hash != RECORDED_HASH for resource in remote):
         raise UsageError(f"table '{printable(package.name, 80)}' has published hashes: there is nothing to update")
-    replacements = _by_resource(files, "--file", remote)
-    expected = _by_resource(hashes, "--hash", remote)
+    replacements = _option_by_resource(files, "--file", remote)
+    expected = _option_by_resource(hashes, "--hash", remote)
     for text in expected.values():
         if not descriptor.HASH_PATTERN.fullmatch(text):
             raise UsageError(f"--hash: expected 'sha256:' and 64 hexadecimal digits, got '{printable(text, 80)}'")
@@ -179,7 +179,7 @@ def fetch(name: str, update: bool, files: tuple[str, ...], hashes: tuple[str, ..
     )
 
 
-def _by_resource(texts: Sequence[str], option: str, remote: Sequence[Resource]) -> dict[str, str]:
+def _option_by_resource(texts: Sequence[str], option: str, remote: Sequence[Resource]) -> dict[str, str]:
     """Return what an option says, by resource: ``VALUE`` where there is one resource, else ``RESOURCE=VALUE``."""
     names = [resource.name for resource in remote]
     files: dict[str, str] = {}
@@ -360,7 +360,7 @@ def _table_details(record: Record) -> dict[str, Any]:
         rows = None
         if not resource.remote:
             rows = file_formats.read_file(package.folder / resource.path, reader="none").rows
-        snapshot = _snapshot(resource)
+        snapshot = _recorded_snapshot(resource)
         resources.append(
             {
                 "name": resource.name,
@@ -369,7 +369,7 @@ def _table_details(record: Record) -> dict[str, Any]:
                 "data": resource.path if resource.remote else "shipped",
                 "licence": resource.licenses,
                 "hash": resource.hash if resource.hash != descriptor.RECORDED_HASH else snapshot and snapshot.hash,
-                "state": _state(resource, snapshot) if resource.remote else None,
+                "state": _download_state(resource, snapshot) if resource.remote else None,
                 "recorded": snapshot.fetched if snapshot else None,
             }
         )
@@ -394,7 +394,7 @@ def _table_details(record: Record) -> dict[str, Any]:
     }
 
 
-def _snapshot(resource: Resource) -> Snapshot | None:
+def _recorded_snapshot(resource: Resource) -> Snapshot | None:
     """Return what is recorded of a file without a published hash."""
     from forecast.tables.remote import snapshots
     from forecast.tables.remote.download import cache_folder
@@ -406,7 +406,7 @@ def _snapshot(resource: Resource) -> Snapshot | None:
     return known.current if known else None
 
 
-def _state(resource: Resource, snapshot: Snapshot | None) -> str:
+def _download_state(resource: Resource, snapshot: Snapshot | None) -> str:
     from forecast.tables.remote.download import cache_folder
     from forecast.tables.schema.descriptor import RECORDED_HASH
 
@@ -426,7 +426,7 @@ def _data(record: Record) -> str:
 
     try:
         package = descriptor.read_descriptor(Path(record.spec.descriptor))
-        return "; ".join(dict.fromkeys(_state(r, _snapshot(r)) for r in package.resources))
+        return "; ".join(dict.fromkeys(_download_state(r, _recorded_snapshot(r)) for r in package.resources))
     except DataError:
         return "cannot be read"
 

@@ -98,7 +98,7 @@ def fit_data(fit: Fit, level: float, title: str) -> dict[str, Any]:
         why = None
     except FitError as problem:
         covariance, why = None, str(problem)
-    parameters = [_parameter(fit, name, level) for name in fit.values]
+    parameters = [_parameter_record(fit, name, level) for name in fit.values]
     return {
         "law": fit.law.name,
         "formula": _formula_text(fit.law),
@@ -118,7 +118,7 @@ def fit_data(fit: Fit, level: float, title: str) -> dict[str, Any]:
     }
 
 
-def _parameter(fit: Fit, name: str, level: float) -> dict[str, Any]:
+def _parameter_record(fit: Fit, name: str, level: float) -> dict[str, Any]:
     row = {"name": name, "value": fit.values[name], "stderr": fit._stderr.get(name)}
     try:
         low, high = fit.interval(name, level)
@@ -200,7 +200,7 @@ def fits_data(fits: Fits, level: float) -> dict[str, Any]:
             zip(*(array.values.tolist() for array in shown), strict=True)
         )
     ]
-    common = _common(fits, names)
+    common = _quantile_rows(fits, names)
     good = int(fits.converged.sum())
     title = fits.law.name or _formula_text(fits.law)
     middle = [f"median {row['name']} = {row['p50']:.4g}" for row in common[:MAX_NAMED_PARAMETERS]]
@@ -219,7 +219,7 @@ def fits_data(fits: Fits, level: float) -> dict[str, Any]:
     }
 
 
-def _common(fits: Fits, names: list[str]) -> list[dict[str, Any]]:
+def _quantile_rows(fits: Fits, names: list[str]) -> list[dict[str, Any]]:
     """Return quantiles of each parameter over the fits that converged."""
     from forecast.base.netcdf import quantiles
 

@@ -63,7 +63,7 @@ def predict(ctx: click.Context, fit: str, values: tuple[str, ...], statistic: st
     columns, source = (None, {}) if options.data is None else options.columns("predict")
     level, points = options.level, _parse_points(fitted, values, columns, options.lets)
     if isinstance(fitted, Fits):
-        answer = _by_many(fitted, points, level, statistic)
+        answer = _predict_by_fits(fitted, points, level, statistic)
     else:
         answer = fitted.predict(level=level, statistic=statistic, **points)
     rows = _prediction_rows(fitted, answer)
@@ -160,7 +160,7 @@ def _parse_points(
     return {n: np.broadcast_to(v, (longest,)) for n, v in points.items()}
 
 
-def _by_many(fits: Fits, points: dict[str, Any], level: float, statistic: str) -> xr.Dataset:
+def _predict_by_fits(fits: Fits, points: dict[str, Any], level: float, statistic: str) -> xr.Dataset:
     """Predict every point by the fit that it names, else by all of them, one after the other; (point,)."""
     variables = {n: v for n, v in points.items() if n != fits.by}
     if fits.by not in points:

@@ -319,7 +319,7 @@ def backtest_scenario(
     today = project(bare, with_=settings, draws=1, seed=seed)
     series = {name: _observed_series(today, name) for name in today["observed"].children} if "observed" in today else {}
     sources = _trend_sources(bare, today, series)
-    names = _chosen(series, sources, bare, quantities, whole.name)
+    names = _scored_quantities(series, sources, bare, quantities, whole.name)
     cuts = sorted(map(float, vintages)) or _default_vintages([series[name] for name in names])
     if not cuts:
         raise UsageError(f"'{printable(whole.name, 60)}': too little is observed to be cut: name vintages")
@@ -448,7 +448,7 @@ def _trend_sources(scenario: Scenario, run: Projection, series: Mapping[str, Obs
     return found
 
 
-def _chosen(
+def _scored_quantities(
     series: Mapping[str, ObservedQuantity],
     sources: Mapping[str, str],
     scenario: Scenario,

@@ -313,7 +313,7 @@ def write_record(found: xr.Dataset, path: Path) -> None:
             writer.writerow({**told, "published_on": on.get(row["model"], "")})
 
 
-def _readable(name: str) -> xr.Dataset | str | None:
+def _read_or_reason(name: str) -> xr.Dataset | str | None:
     """Return the record of a scenario, or why it cannot be read: that costs no answer."""
     try:
         return of_scenario(name) or None
@@ -326,7 +326,7 @@ def screen_line(name: str, shown: Sequence[str], labels: Mapping[str, str]) -> s
 
     None where it keeps no record; where that cannot be read, why.
     """
-    found = _readable(name)
+    found = _read_or_reason(name)
     if found is None or isinstance(found, str):
         return found
     # every screen has this line, and rivals are for `record_sentences` alone
@@ -341,7 +341,7 @@ def record_sentences(name: str, labels: Mapping[str, str]) -> list[str]:
 
     Nothing where the scenario keeps no record; where that cannot be read, why.
     """
-    found = _readable(name)
+    found = _read_or_reason(name)
     if found is None or isinstance(found, str):
         return [found] if found else []
     rows = quantity_scores(found)

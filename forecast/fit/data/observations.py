@@ -320,11 +320,11 @@ def read_observations(
         places = np.stack([np.broadcast_to(each, source.shape)[0] for each in variables.values()])
         check_one_curve(data, places, _columns_used(law, request, options, data), name)
     y = np.broadcast_to(source.as_curves(_evaluate(explained, source.columns, f"{name}: y")), source.shape)
-    weights, errors = _weights(request, source, name)
+    weights, errors = _read_weights(request, source, name)
     columns = _option_columns(objective, options, source, name)
     # in a grid, missing observations are how curves of different lengths are written; in a table they are missing
     absent = source.absent if isinstance(source, _Rows) else np.isnan(y)
-    faults = _faults(variables, y, weights, errors, absent, objective, columns, explained)
+    faults = _row_rules(variables, y, weights, errors, absent, objective, columns, explained)
     known = errors is not None or objective.scale == "known"
     called = {**{v: let.get(v, v) for v in law.variables}, law.output: explained}
     if by is None:  # what is wrong with one of several curves is its reason
@@ -375,7 +375,7 @@ def _complete_rows(
     return complete, request, {option: cut(given) for option, given in options.items()}
 
 
-def _weights(request: FitRequest, source: _Rows | _Grid, name: str) -> tuple[Array, Array | None]:
+def _read_weights(request: FitRequest, source: _Rows | _Grid, name: str) -> tuple[Array, Array | None]:
     """Return the weights of the points, (B, n), and the standard deviations they come from, where these are given."""
     if request.weights is not None and request.sigma is not None:
         raise UsageError(f"{name}: give weights or sigma, not both")
@@ -401,7 +401,7 @@ def _option_columns(
     }
 
 
-def _faults(
+def _row_rules(
     variables: Mapping[str, Array],
     y: Array,
     weights: Array,
@@ -458,7 +458,7 @@ def _pad_curves(
         columns = {n: np.where(hidden, fills[n], v) for n, v in columns.items()}
         for v, values in variables.items():
             if values.ndim == 2 and (not np.isfinite(values).all() or isinstance(source, _Rows)):
-                variables[v] = _filled(values, ~absent & np.isfinite(values))
+                variables[v] = _fill_missing(values, ~absent & np.isfinite(values))
     for v, values in variables.items():
         if values.ndim == 2 and values.shape[1] == source.shape[1] and not hidden.any() and (values == values[0]).all():
             variables[v] = np.ascontiguousarray(values[0])
@@ -475,7 +475,7 @@ def _pad_curves(
     )
 
 
-def _filled(values: Array, good: BoolArray) -> Array:
+def _fill_missing(values: Array, good: BoolArray) -> Array:
     """Put a value of the same curve where there is none: the law can be computed there, too."""
     values = np.broadcast_to(values, good.shape)
     first = values[np.arange(len(values)), good.argmax(axis=1)]

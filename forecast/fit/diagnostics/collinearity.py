@@ -89,7 +89,7 @@ def edge_reasons(problem: Problem, ends: Mapping[str, tuple[float, float]]) -> d
     A place is a parameter that is subtracted from a variable, or that divides it inside a sum with a number.
     """
     reasons: dict[str, str] = {}
-    for name, along in _places(problem).items():
+    for name, along in _reference_points(problem).items():
         low, high = float(np.min(along)), float(np.max(along))
         left, right = ends[name]
         if left < low or right > high:
@@ -98,7 +98,7 @@ def edge_reasons(problem: Problem, ends: Mapping[str, tuple[float, float]]) -> d
     return reasons
 
 
-def _places(problem: Problem) -> dict[str, Array]:
+def _reference_points(problem: Problem) -> dict[str, Array]:
     law = problem.law
     if law.expression is None or getattr(law, "equals", None):
         return {}

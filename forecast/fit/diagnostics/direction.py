@@ -33,10 +33,10 @@ def opposite_direction(solutions: Solutions) -> str:
     problem = solutions.problem()
     if problem.law.levels or problem.errs_in_x or problem.n < MIN_POINTS:
         return ""
-    rows = _thinned(problem.weights > 0)
+    rows = _thin_rows(problem.weights > 0)
     variables = {name: np.broadcast_to(v, rows.shape)[rows] for name, v in problem.variables.items()}
     columns = [name for name, v in variables.items() if np.ptp(v) > 0]
-    trends = _trends(solutions, problem, rows, {name: variables[name] for name in columns})
+    trends = _directions(solutions, problem, rows, {name: variables[name] for name in columns})
     called = solutions.curves.called
     for name, trend in trends.items():
         if trend and _only_direction(problem, variables, name) == -trend:
@@ -46,7 +46,7 @@ def opposite_direction(solutions: Solutions) -> str:
     return ""
 
 
-def _trends(solutions: Solutions, problem: Problem, rows: BoolArray, variables: dict[str, Array]) -> dict[str, int]:
+def _directions(solutions: Solutions, problem: Problem, rows: BoolArray, variables: dict[str, Array]) -> dict[str, int]:
     """Return 1 or -1 for the variables with which the data surely rise or fall, and the law, of several, does not."""
     from scipy.special import stdtrit
 
@@ -71,12 +71,12 @@ def _trends(solutions: Solutions, problem: Problem, rows: BoolArray, variables: 
     fitted = solutions.q[:, :1]
     given = {name: np.broadcast_to(v, rows.shape)[rows] for name, v in problem.variables.items()}
     return {
-        n: trend * int(np.abs(_moves(problem, fitted, given, n)).max() <= FLAT * 2 * abs(slopes[i]))
+        n: trend * int(np.abs(_law_changes(problem, fitted, given, n)).max() <= FLAT * 2 * abs(slopes[i]))
         for i, (n, trend) in enumerate(trends.items(), start=1)
     }
 
 
-def _thinned(rows: BoolArray) -> BoolArray:
+def _thin_rows(rows: BoolArray) -> BoolArray:
     """Return at most `MOST_ROWS` of these rows, evenly spaced: more would make nothing surer."""
     kept = np.flatnonzero(rows)
     out = np.zeros_like(rows)
@@ -92,14 +92,14 @@ def _ranks(values: Array) -> Array:
 
 def _only_direction(problem: Problem, variables: dict[str, Array], name: str) -> int:
     """Return 1 or -1 where the law only rises or falls with a variable, at all likely parameters; else 0."""
-    moves = _moves(problem, likely_parameters(problem), variables, name)
+    moves = _law_changes(problem, likely_parameters(problem), variables, name)
     moves = moves[np.isfinite(moves).all(axis=1)]
     size = ROUNDING * np.abs(moves).max(axis=1, keepdims=True, initial=0.0)
     rises, falls = bool((moves > size).any()), bool((moves < -size).any())
     return int(rises) - int(falls)
 
 
-def _moves(problem: Problem, samples: Array, variables: dict[str, Array], name: str) -> Array:
+def _law_changes(problem: Problem, samples: Array, variables: dict[str, Array], name: str) -> Array:
     """Return how the law moves, at some parameters (k, S), as a variable goes up: along its points, or their range.
 
     Not a number where it has no value, or none that is positive under a log objective.

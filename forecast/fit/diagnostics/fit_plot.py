@@ -54,7 +54,7 @@ def _plotted_fits(fit: Fit | Fits, by: str | None) -> Iterator[tuple[Fit, tuple[
             yield fit.select(value), (colour, line, printable(f"{by} = {value}", 40))  # type: ignore[union-attr]
 
 
-def _middle(values: Array, groups: bool) -> float:
+def _median_or_largest_group(values: Array, groups: bool) -> float:
     """Return the median, or the group that most points are of."""
     if not groups:
         return float(np.median(values))
@@ -93,7 +93,7 @@ def panel(
     """
     x = points[name]
     colour, line, called = own or (plot_style.COLOURS[0], "-", "law")
-    fixed = {n: _middle(p, n in fit.law.levels) for n, p in points.items() if n != name}
+    fixed = {n: _median_or_largest_group(p, n in fit.law.levels) for n, p in points.items() if n != name}
     log_x = _log(x)
     low, high = float(x.min()), float(x.max())
     grid = np.geomspace(low, high, _N_CURVE_POINTS) if log_x else np.linspace(low, high, _N_CURVE_POINTS)

@@ -158,7 +158,7 @@ def diagnose(fit: Fit) -> Diagnostics:
         one_sided={n: why for n, why in one_sided.items() if n not in reasons},
         edges=beyond,
         ridges=() if flaw else _ridge_warning(fit, problem, reasons),
-        influential="" if flaw or not fit.converged else _influential(fit, problem),
+        influential="" if flaw or not fit.converged else _influential_row_text(fit, problem),
         opposed=opposite_direction(solutions),
         lack_of_fit=_lack_of_fit_test(fit, problem),
         following="" if flaw or exact else _autocorrelation_warning(solutions),
@@ -297,7 +297,7 @@ def _ridge_warning(fit: Fit, problem: Problem, reasons: Mapping[str, str]) -> tu
     return (f"{', '.join(names)} move together ({', '.join(words)})",)
 
 
-def _influential(fit: Fit, problem: Problem) -> str:
+def _influential_row_text(fit: Fit, problem: Problem) -> str:
     """Name the row that decides a parameter, where it lies farther off than chance puts the worst of so many rows."""
     if problem.value_at(np.array([fit.values[n] for n in problem.free])) <= (10 * RESIDUAL_RTOL * problem.size()) ** 2:
         return ""  # nothing but rounding would move

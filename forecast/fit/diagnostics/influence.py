@@ -99,11 +99,11 @@ def influence_of_points(fit: Fit) -> Influence:
         shift = moves / errors[:, None]
     shift = np.where(np.isfinite(shift), shift, 0.0)
     lasting = 1.0 if fit.solutions is None else float(error_inflation(fit.solutions.correlation)[0])
-    probability = _probability(problem, optima, left, lasting, scale_known=scale_known)
+    probability = _outlier_probability(problem, optima, left, lasting, scale_known=scale_known)
     return Influence(rows, problem.free, problem.natural((optima.q + moves).T).T, shift, probability)
 
 
-def _probability(problem: Problem, optima: Optima, left: Array, lasting: float, *, scale_known: bool) -> Array:
+def _outlier_probability(problem: Problem, optima: Optima, left: Array, lasting: float, *, scale_known: bool) -> Array:
     """Return with which probability the worst of the points lies so far off by chance, (n,).
 
     Parameters

@@ -68,13 +68,13 @@ def stability_tests(solutions: Solutions, rows: IntArray, points: Mapping[str, A
                 here = slopes(rows[own], {name: np.where(given[own], along[own], end[own, None])})
                 apart = side * np.log(along[own] / end[own, None])  # below 0
                 nearest = np.where(given[own] & (apart < 0), apart, -np.inf).max(axis=1)
-                whole = _departure(here, there, left[own], np.where(given[own], weights[own], 0.0), apart)
+                whole = _departure_from_slopes(here, there, left[own], np.where(given[own], weights[own], 0.0), apart)
                 reached = np.clip(side * np.log(at[own] / end[own, None]) / -nearest[:, None], 0.0, 1.0)
                 found[own] += np.where(reached > 0, reached * whole, 0.0)
     return found
 
 
-def _departure(here: Array, there: Array, left: Array, weights: Array, apart: Array) -> Array:
+def _departure_from_slopes(here: Array, there: Array, left: Array, weights: Array, apart: Array) -> Array:
     """Return the departure, (B, p), from slopes at the points, (k, B, n), and at the requested places, (k, B, p)."""
     here, there = (np.nan_to_num(np.moveaxis(each, 0, -1)) for each in (here, there))
     size = np.linalg.norm(here, axis=1, keepdims=True)

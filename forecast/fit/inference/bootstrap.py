@@ -109,7 +109,7 @@ def bootstrap(
     where : str
         For messages.
     """
-    plan = _plan(problem.n, resampling.replicates)
+    plan = _block_groups(problem.n, resampling.replicates)
     points = problem.weights.size
     check_memory(
         8 * BOOTSTRAP_MEMORY_FACTOR * points * min(_replicates_per_batch(points), REPLICATES_PER_BLOCK),
@@ -128,11 +128,11 @@ def bootstrap(
 
     with budgets.work(lambda: f"{where}: bootstrap, {reached:,} of {resampling.replicates:,} replicates done"):
         # the first block tells whether the optimum of all data can be trusted as a start
-        parts = [_refit(problem, at, resampling, labels, plan[0], few, audit.replicates)]
+        parts = [_refit_blocks(problem, at, resampling, labels, plan[0], few, audit.replicates)]
         head = parts[0]
         if not few and head.changed.sum() > audit.max_changed_share * max(head.audited.sum(), 1):
             few = True
-            parts = [_refit(problem, at, resampling, labels, plan[0], few, 0)]
+            parts = [_refit_blocks(problem, at, resampling, labels, plan[0], few, 0)]
         done(0)
         alone = workers is None or workers == 1
         # a kernel keeps tables of its own, which threads must not share
@@ -140,7 +140,7 @@ def bootstrap(
             ((problem if alone else problem.with_changes()), at, resampling, labels, blocks, few, 0)
             for blocks in plan[1:]
         ]
-        parts += share(_refit, rest, workers, where=where, done=lambda i: done(i + 1))
+        parts += share(_refit_blocks, rest, workers, where=where, done=lambda i: done(i + 1))
     whole = _concatenate_parts(parts)
     cut = _ReplicateBlock(
         *(getattr(whole, n)[..., : resampling.replicates] for n in _ReplicateBlock.__dataclass_fields__)
@@ -264,7 +264,7 @@ def run_bootstrap(
     return with_replicates(solutions, resampling, labels=labels, workers=workers, progress=progress)
 
 
-def _plan(n: int, replicates: int) -> list[range]:
+def _block_groups(n: int, replicates: int) -> list[range]:
     """Return which blocks are solved together: one, the next three, and then as many again up to a limit.
 
     The more there are in one solve the less each costs; a short bootstrap is not to wait for many.
@@ -288,7 +288,7 @@ def _concatenate_parts(parts: list[_ReplicateBlock]) -> _ReplicateBlock:
     )
 
 
-def _refit(
+def _refit_blocks(
     problem: Problem, at: Array, resampling: Resampling, labels: IntArray | None, blocks: range, every: bool, audit: int
 ) -> _ReplicateBlock:
     """Draw some blocks and refit them; `audit` of the first replicates, or every one, from fresh starts too."""
@@ -322,17 +322,17 @@ def _solve(starts: _WarmStarts, resample: Resample, grid: Grid | None, audit: in
     if grid is not None and grid.order.size:
         audited[:audit] = True
         if audited.any():
-            fresh, ids = _fresh(problem, grid, target, np.flatnonzero(audited))
+            fresh, ids = _fresh_starts(problem, grid, target, np.flatnonzero(audited))
     if ids.size:  # all in one queue: the few that take long then cost no rounds of their own
         both = target.take(np.append(np.arange(count), ids))
         steps = options.audit_steps if audit is not None else options.refit_steps
         ends = _solve_replicates(both, np.concatenate([warm, fresh], axis=1), steps)
-        found, changed = _audit(ends, count, ids)
+        found, changed = _better_refits(ends, count, ids)
         if steps < options.refit_steps and not found.settled.all():
             _go_on(target, found, np.flatnonzero(~found.settled))
     else:
         found, changed = _solve_replicates(target, warm, options.refit_steps), np.zeros(count, dtype=bool)
-    poor = _poor(sample, resample, count)
+    poor = _too_few_points_mask(sample, resample, count)
     found.settled[poor] = False
     return _ReplicateBlock(found.q, found.value, found.settled, poor, audited, changed)
 
@@ -355,7 +355,7 @@ def _go_on(target: Target, found: NewtonResult, ids: IntArray) -> None:
     found.settled[chosen] = ends.settled[better]
 
 
-def _poor(sample: Sample, resample: Resample, count: int) -> BoolArray:
+def _too_few_points_mask(sample: Sample, resample: Resample, count: int) -> BoolArray:
     """Tell which replicates have fewer different points than parameters."""
     rows, k = sample.rows, sample.problem.k
     if resample.weights.ndim == 1:
@@ -418,7 +418,7 @@ class _WarmStarts:
         return np.asarray(np.clip(start, problem.lower[:, None], problem.upper[:, None]))
 
 
-def _fresh(problem: Problem, grid: Grid, target: Target, chosen: IntArray) -> tuple[Array, IntArray]:
+def _fresh_starts(problem: Problem, grid: Grid, target: Target, chosen: IntArray) -> tuple[Array, IntArray]:
     """Return the best few of the grid's starts for each of some replicates, and whose they are."""
     candidates = grid.starts[:, grid.order[:512]]
     losses = np.empty((chosen.size, candidates.shape[1]))
@@ -434,7 +434,7 @@ def _fresh(problem: Problem, grid: Grid, target: Target, chosen: IntArray) -> tu
     return candidates[:, places.ravel()], np.repeat(chosen, places.shape[1])
 
 
-def _audit(both: NewtonResult, count: int, ids: IntArray) -> tuple[NewtonResult, BoolArray]:
+def _better_refits(both: NewtonResult, count: int, ids: IntArray) -> tuple[NewtonResult, BoolArray]:
     """Return what `count` warm starts led to, or a fresh start of the same replicate where that is better."""
     found = both.take(slice(count))
     value, settled = both.value[count:], both.settled[count:]

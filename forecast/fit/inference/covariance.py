@@ -175,13 +175,13 @@ class _Assessment:
         with np.errstate(all="ignore"):
             size = np.sum(target.weights * target.objective.sizes(target.y, target.options), axis=-1)
         self.size = np.broadcast_to(np.sqrt(size), (count,))
-        self._place()
+        self._set_coordinates()
         self.covariance, self.scale = np.full((count, k, k), np.nan), np.full(count, np.nan)
         self.exact = np.zeros(count, dtype=bool)
         self.unidentified: dict[int, dict[str, str]] = {}
         self.flaws: dict[int, str] = {}
 
-    def _place(self) -> None:
+    def _set_coordinates(self) -> None:
         """Set the coordinates of the report: the logarithm of what is positive and on no bound."""
         c, q = self.coordinates, self.q
         lower, upper = c.lower[:, None], c.upper[:, None]
@@ -206,14 +206,14 @@ class _Assessment:
             bread = bread * self.turn[:, None] * self.turn[None]
             lengths = np.sqrt(np.einsum("iib->ib", bread))
             unit = bread / (lengths[:, None] * lengths[None])
-            inverse, bad = _inverse(unit)
+            inverse, bad = _invert_symmetric(unit)
             inflation = np.einsum("iib->ib", inverse)
         good: BoolArray = ~bad & (inflation <= MAX_VARIANCE_INFLATION).all(axis=0)
-        self._scatter(slice(None), squares, None)
+        self._set_residual_scale(slice(None), squares, None)
         with np.errstate(all="ignore"):
             inverse *= self.scale**2 / (lengths[:, None] * lengths[None])
         self.covariance[:] = np.moveaxis(inverse, 2, 0)
-        good &= ~self._odd(slice(None), inflation, lengths) & (self.dof > 0)
+        good &= ~self._odd_mask(slice(None), inflation, lengths) & (self.dof > 0)
         return good
 
     def by_jacobian(self, rows: IntArray) -> None:
@@ -227,13 +227,13 @@ class _Assessment:
             finite = slopes.finite
             with np.errstate(all="ignore"):
                 squares = np.einsum("bn,bn,bn->b", slopes.weights, slopes.residuals, slopes.residuals)
-            self._scatter(some, squares, slopes)
+            self._set_residual_scale(some, squares, slopes)
             inverse = _inverse_of_squares(np.where(finite[:, None, None], slopes.weighted, np.nan))
             inflation = np.einsum("bii->bi", inverse)
             variance = self._variance(some, slopes, inverse)
             with np.errstate(all="ignore"):
                 self.covariance[some] = variance / (slopes.lengths[:, :, None] * slopes.lengths[:, None])
-            odd = self._odd(some, inflation.T, slopes.lengths.T) | ~finite
+            odd = self._odd_mask(some, inflation.T, slopes.lengths.T) | ~finite
             for j in np.flatnonzero(odd):
                 self._assess_single(int(some[j]), slopes, int(j), bool(finite[j]))
             for b in some[self.dof[some] < 1]:
@@ -244,7 +244,7 @@ class _Assessment:
         n, k = int(self.n[b]), len(self.names)
         return f"{n} points for {k} parameters leave nothing to judge the fit by; add points or fix a parameter"
 
-    def _scatter(self, rows: _Rows, squares: Array, slopes: _Linearisation | None) -> None:
+    def _set_residual_scale(self, rows: _Rows, squares: Array, slopes: _Linearisation | None) -> None:
         """Set the scale of the residuals; where they are rounding, their length, and at least that of y's rounding."""
         dof = self.dof[rows]
         with np.errstate(all="ignore"):
@@ -279,7 +279,7 @@ class _Assessment:
                 first = slopes.first
                 bread = _inverse_hessians(slopes.hessian, slopes.weighted, slopes.second, inverse)
             if self.groups is not None:
-                variance = bread @ self._clustered(slopes.table * (weights * first)[:, :, None]) @ bread
+                variance = bread @ self._clustered_covariance(slopes.table * (weights * first)[:, :, None]) @ bread
             elif self.rule == "known":
                 variance = bread
             else:
@@ -288,7 +288,7 @@ class _Assessment:
                 variance = bread @ meat @ bread * (self.n[rows] / dof)[:, None, None]
         return np.where(exact[:, None, None], plain, variance)
 
-    def _clustered(self, scores: Array) -> Array:
+    def _clustered_covariance(self, scores: Array) -> Array:
         """Return the covariance of the summed scores where rows of one group depend on each other.
 
         (Liang and Zeger, 1986.) With the usual correction for few groups, G/(G-1) * (n-1)/(n-k).
@@ -309,7 +309,7 @@ class _Assessment:
 
     # What is not ordinary ---------------------------------------------------------------------------------------------
 
-    def _odd(self, rows: _Rows, inflation: Array, lengths: Array) -> BoolArray:
+    def _odd_mask(self, rows: _Rows, inflation: Array, lengths: Array) -> BoolArray:
         """Tell which fits must be looked at by themselves: weak columns, ridges, errors that are none, or too wide.
 
         Inflation of variances and lengths of columns are (k, B).
@@ -317,13 +317,13 @@ class _Assessment:
         variance = np.einsum("bii->ib", self.covariance[rows])
         ridge = LINEAR_RIDGE_RTOL if self.linear else RIDGE_RTOL
         with np.errstate(all="ignore"):
-            odd = self._flat(rows, lengths).any(axis=0)
+            odd = self._flat_mask(rows, lengths).any(axis=0)
             odd |= ~(inflation <= 1.0 / (len(self.names) * ridge) ** 2).all(axis=0)
             odd |= ~(variance >= 0).all(axis=0) & (self.dof[rows] > 0)
             odd |= (self.logs[:, rows] & (variance > MAX_LOG_ERROR**2)).any(axis=0)
         return np.asarray(odd | isinstance(self.coordinates, Orthogonal))
 
-    def _flat(self, rows: _Rows, lengths: Array) -> BoolArray:
+    def _flat_mask(self, rows: _Rows, lengths: Array) -> BoolArray:
         """Tell which columns are nothing beside the observations, (k, B)."""
         flat = lengths * np.maximum(np.abs(self.at[:, rows]), 1.0) <= 1e-12 * self.size[rows]
         # a parameter that stands at 0 has no size of its own, and one of a linear law no unit that counts
@@ -378,7 +378,7 @@ class _Assessment:
 
     def _ridges(self, b: int, weighted: Array, lengths: Array) -> dict[str, str]:
         """Return the parameters that the data leave open, with the reason."""
-        flat = self._flat(slice(b, b + 1), lengths[:, None])[:, 0]
+        flat = self._flat_mask(slice(b, b + 1), lengths[:, None])[:, 0]
         why = "what it belongs to ran to zero" if (self.bounds[:, b] == 0).any() else "moving it changes nothing"
         reasons = {name: why for name, nothing in zip(self.names, flat, strict=True) if nothing}
         keep = np.flatnonzero(~flat)
@@ -426,7 +426,7 @@ def _vanished_parameters(problem: Problem, p: Array) -> list[int]:
     return faded
 
 
-def _inverse(bread: Array) -> tuple[Array, BoolArray]:
+def _invert_symmetric(bread: Array) -> tuple[Array, BoolArray]:
     """Return the inverses of symmetric matrices, (k, k, B), and which are not positive."""
     k, count = bread.shape[0], bread.shape[2]
     inverse, bad = np.empty_like(bread), np.zeros(count, dtype=bool)

@@ -177,7 +177,7 @@ def refute(made: Solutions, b: int, at: Array, value: float) -> None:
     made.refute(f"a better optimum was found ({value:.10g}): fit again with start={{{start}}}", b)
 
 
-def _check_parameter(fit: Fit, name: str, level: float) -> tuple[Solutions, ProfileCurve]:
+def _profile_endpoints(fit: Fit, name: str, level: float) -> tuple[Solutions, ProfileCurve]:
     """Return the solution of a fit and its limits.
 
     Raises
@@ -217,7 +217,7 @@ def profile(fit: Fit, name: str, *, points: int = 41, level: float = 0.99) -> xr
     if not is_integer(points) or not 3 <= points <= 10_000:
         got = printable(repr(points), 40)
         raise UsageError(f"{fit.name}: profile: points: expected an integer from 3 to 10000, got {got}")
-    made, profiled = _check_parameter(fit, name, level)
+    made, profiled = _profile_endpoints(fit, name, level)
     problem = made.problem()
     i, one = problem.free.index(name), np.array([0])
     optima = made.optima(one)

@@ -182,7 +182,7 @@ class ProfileEndpoints:
 
     # Refits -----------------------------------------------------------------------------------------------------------
 
-    def _refits(
+    def _refit_from_starts(
         self, rows: IntArray, t: Array, starts: list[Array], *, arrive: bool = True
     ) -> tuple[Array, Array, BoolArray]:
         """Refit from several starts, (k, rows) each; return signed roots, parameters, and who arrived."""
@@ -230,7 +230,7 @@ class ProfileEndpoints:
         self.best[better] = least[better]
         self.best_q[:, better] = q[:, place[better]]
 
-    def _along(self, rows: IntArray, t: Array) -> Array:
+    def _starts_along_line(self, rows: IntArray, t: Array) -> Array:
         """Return starts along the line from the estimate through the inner solution, or along the tangent there."""
         q, place, fit = self.optima.q[:, self.fit[rows]], self.place[rows], self.fit[rows]
         inner_t, inner_q = self.inner_t[rows], self.inner_q[:, rows]
@@ -254,7 +254,7 @@ class ProfileEndpoints:
         positive = np.broadcast_to((~self.logs & (self.lower >= 0))[:, None], tables[0].shape)
         return np.asarray(np.logical_and.reduce([positive, *(table > 0 for table in tables)]))
 
-    def _between(self, rows: IntArray, t: Array) -> Array:
+    def _starts_between(self, rows: IntArray, t: Array) -> Array:
         """Return starts between the solutions on both sides."""
         inner_t, outer_t = self.inner_t[rows], self.outer_t[rows]
         inner, outer = self.inner_q[:, rows], self.outer_q[:, rows]
@@ -265,7 +265,7 @@ class ProfileEndpoints:
         good = np.isfinite(between) & np.isfinite(self.outer_z[rows])
         return np.asarray(np.where(good, between, inner))
 
-    def _elsewhere(self, rows: IntArray) -> list[Array]:
+    def _starts_elsewhere(self, rows: IntArray) -> list[Array]:
         """Return starts that are no neighbours: the optimum, and each coefficient at 0."""
         q = self.optima.q[:, self.fit[rows]]
         starts = [q.copy()]
@@ -288,10 +288,10 @@ class ProfileEndpoints:
             if not rows.size and not self._doubted():
                 return
             rows = np.flatnonzero(np.isnan(self.limit))
-            t = self._next(rows)
+            t = self._next_distance(rows)
             open_ = np.isnan(self.outer_t[rows])
-            other = np.where(open_, self.inner_q[:, rows], self._between(rows, t))
-            z, q, arrived = self._refits(rows, t, [self._along(rows, t), other])
+            other = np.where(open_, self.inner_q[:, rows], self._starts_between(rows, t))
+            z, q, arrived = self._refit_from_starts(rows, t, [self._starts_along_line(rows, t), other])
             self._take(rows, t, z, q, arrived)
             self.limit[rows[self._improved()[self.fit[rows]]]] = np.inf
         rows = np.flatnonzero(np.isnan(self.limit))
@@ -304,7 +304,7 @@ class ProfileEndpoints:
             return False
         self.checked[rows] = True
         t = self.limit[rows]
-        z, q, _ = self._refits(rows, t, self._elsewhere(rows), arrive=False)
+        z, q, _ = self._refit_from_starts(rows, t, self._starts_elsewhere(rows), arrive=False)
         lower = (z < -np.where(self.sure[rows], 3 * self.near[rows], self.options.unconverged_rtol)) & (
             self.reopened[rows] < self.options.max_retries
         )
@@ -316,7 +316,7 @@ class ProfileEndpoints:
         self._narrow(again, t[lower], z[lower], q[:, lower])
         return bool(lower.any())
 
-    def _next(self, rows: IntArray) -> Array:
+    def _next_distance(self, rows: IntArray) -> Array:
         a, b = self.inner_t[rows], self.outer_t[rows]
         za = self.inner_z[rows]
         with np.errstate(all="ignore"):

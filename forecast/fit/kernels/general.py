@@ -246,7 +246,7 @@ class ProgramKernel:
     def _sums(self, slopes: list[Any], curves: Any, slope: Array, second: Array, bend: Array) -> tuple[Array, Array]:
         """Return gradient and Hessian by the parameters as the law has them."""
         if slope.size <= MAX_ONE_CALL_ELEMENTS:
-            return self._at_once(slopes, curves, slope, second, bend)
+            return self._sum_at_once(slopes, curves, slope, second, bend)
         k, shape = len(self.free), slope.shape
         gradient = np.empty((k, shape[0]))
         hessian = np.zeros((k, k, shape[0]))
@@ -266,7 +266,7 @@ class ProgramKernel:
                 hessian[b, a] = hessian[a, b]
         return gradient, hessian
 
-    def _at_once(
+    def _sum_at_once(
         self, slopes: list[Any], curves: Mapping[tuple[int, int], Any], slope: Array, second: Array, bend: Array
     ) -> tuple[Array, Array]:
         """Sum all products in a few calls: where there are few numbers, it is the calls that cost."""

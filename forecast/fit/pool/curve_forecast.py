@@ -126,12 +126,12 @@ def _pool_and_forecasts(x: Array, y: Array, to: Array, sign: float, tuning: Tuni
     middles = {
         POOL: sign * np.quantile(laws.log, 0.5, axis=0),
         LAST_VALUE: np.full(to.size, np.log(y[-1])),
-        DRIFT: sign * _drift(np.log(x), sign * np.log(y), np.log(to), tuning),
+        DRIFT: sign * _extend_by_slope(np.log(x), sign * np.log(y), np.log(to), tuning),
     }
     return laws, middles
 
 
-def _drift(log_x: Array, log_y: Array, to: Array, tuning: Tuning) -> Array:
+def _extend_by_slope(log_x: Array, log_y: Array, to: Array, tuning: Tuning) -> Array:
     """Carry on a falling curve from its last value, by the slope of its last points as far as that is known.
 
     The steps between points, less the slope, are those of a random walk; their variance is that of the slope. It is

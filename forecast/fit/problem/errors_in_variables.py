@@ -221,7 +221,7 @@ class OrthogonalKernel:
             hessian += np.einsum("ijbn,bn->ijb", s.bends, bend * r)
             # true variables that go along with the parameters
             moved = s.steep[:, None] * s.slopes[None] + r * s.across
-            along = _solve(_curvature(s.steep[:, None] * s.steep[None] + r * s.curves), moved)
+            along = _solve(_squared_distance_curvature(s.steep[:, None] * s.steep[None] + r * s.curves), moved)
             for towards, by in zip(moved, along, strict=True):
                 hessian -= _cross_products(towards * bend, by)
             return to_logs(gradient, hessian, s.p, self.logs, share)
@@ -233,7 +233,7 @@ class OrthogonalKernel:
             return np.asarray(s.jacobian * np.where(self.logs[:, None], s.p, 1.0)[:, :, None])
 
 
-def _curvature(bent: Array) -> Array:
+def _squared_distance_curvature(bent: Array) -> Array:
     """Return the curvature of half a squared distance along the variables: what the law adds, and their own errors."""
     each = np.arange(len(bent))
     bent = bent.copy()
@@ -256,7 +256,7 @@ def _solve(table: Array, right: Array) -> Array:
 
 def _step(gradient: Array, bent: Array, damping: Array) -> tuple[Array, Array]:
     """Return a damped Newton step (m, B, n) down from where every point is, and how much it promises of the square."""
-    table = _curvature(bent)
+    table = _squared_distance_curvature(bent)
     m = len(table)
     if m == 1:
         size = np.abs(table[0])

@@ -146,7 +146,7 @@ def poles_of(law: Law, limits: Coordinates, variables: Mapping[str, Array], weig
     positive |= {name for name, values in variables.items() if bool((values > 0).all())}
     parameters, names = set(limits.free), set(variables)
     divisors = []
-    for node in dict.fromkeys(_divisors(law.formula.root)):
+    for node in dict.fromkeys(_divisor_factors(law.formula.root)):
         inside = {part.name for part in tree.walk(node) if isinstance(part, Name)}
         if inside & parameters and inside & names and not _is_positive(node, positive):
             divisors.append(node)
@@ -172,28 +172,28 @@ def _with_gaps(points: dict[str, Array]) -> dict[str, Array]:
     return {name: np.append(between, ends[-1])}
 
 
-def _divisors(node: Node) -> Iterator[Node]:
+def _divisor_factors(node: Node) -> Iterator[Node]:
     """Give the factors of everything that a formula divides by."""
     if isinstance(node, Binary) and node.op == "/":
-        yield from _factors(node.right)
+        yield from _product_factors(node.right)
     if isinstance(node, Binary) and node.op == "**" and _is_negative(node.right):
-        yield from _factors(node.left)
+        yield from _product_factors(node.left)
     for part in tree.children(node):
-        yield from _divisors(part)
+        yield from _divisor_factors(part)
 
 
 def _is_negative(node: Node) -> bool:
     return tree.constant(node) and float(tree.evaluate(node, {})) < 0
 
 
-def _factors(node: Node) -> Iterator[Node]:
+def _product_factors(node: Node) -> Iterator[Node]:
     if isinstance(node, Unary):
-        yield from _factors(node.operand)
+        yield from _product_factors(node.operand)
     elif isinstance(node, Binary) and node.op in "*/":
-        yield from _factors(node.left)
-        yield from _factors(node.right)
+        yield from _product_factors(node.left)
+        yield from _product_factors(node.right)
     elif isinstance(node, Binary) and node.op == "**":
-        yield from _factors(node.left)
+        yield from _product_factors(node.left)
     else:
         yield node
 

@@ -126,7 +126,7 @@ class Target:
                 (value, gradient, hessian), piece._summed(piece.kernel.at(q, order), share), strict=True
             ):
                 whole += part
-        return Evaluation(*_usable(value, gradient, hessian), self, state if order == 2 and not more else None)
+        return Evaluation(*_mask_non_finite(value, gradient, hessian), self, state if order == 2 and not more else None)
 
     def _summed(self, state: LawState, share: Array | None) -> tuple[Array, Array, Array]:
         with np.errstate(all="ignore"):
@@ -184,10 +184,10 @@ class Evaluation(NamedTuple):
         state = None if self.state is None else target.kernel.fits(self.state, rows)
         if state is None:
             return target._evaluated(q[:, rows], None)[:3]
-        return _usable(*target._summed(state, None))
+        return _mask_non_finite(*target._summed(state, None))
 
 
-def _usable(value: Array, gradient: Array, hessian: Array) -> tuple[Array, Array, Array]:
+def _mask_non_finite(value: Array, gradient: Array, hessian: Array) -> tuple[Array, Array, Array]:
     """Return what was summed; inf, and no derivatives, of fits where something is not a number."""
     bad = ~(np.isfinite(value) & np.isfinite(gradient).all(axis=0) & np.isfinite(hessian).all(axis=(0, 1)))
     if bad.any():

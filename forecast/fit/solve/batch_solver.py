@@ -67,7 +67,7 @@ def solve_batch(
     """
     otherwise = _solve_from_grid if grid else _leave_unsolved
     if start is not None or target.objective.is_open(target.options):
-        robust = functools.partial(_robust, grid=grid)
+        robust = functools.partial(_solve_curves, grid=grid)
         target, solved, starts = _solve_rescaled(law, observations, target, robust, start)
         return target, solved, None, starts
     found = solve_separable(law, observations, target, UNCHECKED_STEP_TOLERANCE)
@@ -134,7 +134,7 @@ def _solve_rescaled(
     return target, replace(ends, q=q, value=ends.value * result.share, settled=ends.settled & kept), starts
 
 
-def _robust(
+def _solve_curves(
     law: Law, observations: Observations, target: Target, start: Array | None, *, grid: bool
 ) -> tuple[Target, NewtonResult, Counts]:
     """Solve every curve, first by least squares where an option comes from what these leave."""

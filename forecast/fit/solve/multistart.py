@@ -178,7 +178,7 @@ def _search(problem: Problem, start: Array | None, seed: int) -> tuple[Problem, 
     on_the_way = [s for s in solutions if not s.settled] if alone else solutions
     if solutions and math.isfinite(solutions[0].value) and on_the_way and (alone or not solutions[0].settled):
         # a long curved valley takes many steps; a second one that arrives at the same end confirms it
-        last = _different(on_the_way, options.final_starts)
+        last = _distinct_solutions(on_the_way, options.final_starts)
         reached = _to_the_end(
             tried, [s.at for s in last], options.open_stretches, options.open_iterations, options.open_gain
         )
@@ -259,7 +259,7 @@ def _to_the_end(
     return sorted(reached, key=_rank)
 
 
-def _different(solutions: list[Solution], count: int) -> list[Solution]:
+def _distinct_solutions(solutions: list[Solution], count: int) -> list[Solution]:
     """Return the first solutions that do not stand at one place."""
     chosen: list[Solution] = []
     for solution in solutions:
@@ -271,8 +271,8 @@ def _different(solutions: list[Solution], count: int) -> list[Solution]:
 def _from(problem: Problem, starts: list[Array]) -> tuple[Problem, list[Solution]]:
     """Solve from every start."""
     if not problem.objective.is_open(problem.options):
-        return problem, _race(problem, starts)
-    squares = _race(problem.as_squares(), starts)
+        return problem, _race_starts(problem, starts)
+    squares = _race_starts(problem.as_squares(), starts)
     if not math.isfinite(squares[0].value):
         return problem, squares
     pulled = [s.at for s in squares if math.isfinite(s.value)]
@@ -280,11 +280,11 @@ def _from(problem: Problem, starts: list[Array]) -> tuple[Problem, list[Solution
     if not problem.objective.robust:
         width = threshold.with_width(problem.target(), at).options["width"]
         problem = problem.with_options(width=float(width[0, 0]))
-        return problem, _race(problem, pulled)
+        return problem, _race_starts(problem, pulled)
     wide = float(threshold.residual_scale(problem.target(), at)[0])
     target, solved = threshold.with_threshold(problem.target(), at)
     problem = problem.with_options(delta=float(target.options["delta"][0, 0]))
-    solutions = _race(problem, pulled)
+    solutions = _race_starts(problem, pulled)
     far = solutions[0].value > float(solved.value[0]) * (1 + OPTIMUM_RTOL) + problem.rounding()
     if far or not solutions[0].settled or 2 * count_agreeing(problem, solutions) <= len(solutions):
         solutions = sorted([*solutions, *_solve_narrowing(problem, [solved.q[:, 0], *starts], wide)], key=_rank)
@@ -301,7 +301,7 @@ def _solve_narrowing(problem: Problem, starts: list[Array], width: float) -> lis
     return solve_one(problem, starts, iterations=options.short_iterations)
 
 
-def _race(problem: Problem, starts: list[Array]) -> list[Solution]:
+def _race_starts(problem: Problem, starts: list[Array]) -> list[Solution]:
     """Solve from every start a little way, and from the most promising places on to the end."""
     options = problem.solver.multistart
     if len(starts) == 1:

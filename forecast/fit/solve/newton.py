@@ -176,7 +176,7 @@ class _FitQueue:
         self.gauss = gauss is not None and bool(gauss.any())
         waiting = min(self.size, self.count)
         if not waiting:
-            return self._judged()
+            return self._final_result()
         live = self._begin(np.arange(waiting), gauss)
         while True:
             budgets.check_time("Newton's method", waiting - live.ids.size, self.count, "solutions")
@@ -202,7 +202,7 @@ class _FitQueue:
                 live.keep(keep)
                 if not live.ids.size:
                     if waiting >= self.count:
-                        return self._judged()
+                        return self._final_result()
                     continue
                 trial, predicted = trial[:, keep], predicted[keep]
             self._advance(live, trial, predicted)
@@ -257,7 +257,7 @@ class _FitQueue:
             g, h = frozen(g, h, self._active(q, g, live.ids))
         factor = None
         if self.factors.size:
-            factor = self._by_factors(q, g, h, live.value)
+            factor = self._factor_mask(q, g, h, live.value)
             g, h = relative(g, h, q, self.factors, factor)
         curved = curvature(g, h, q)
         step, bad = solve_damped(h, g, damping * curved, curved)
@@ -284,7 +284,7 @@ class _FitQueue:
         if longest.max(initial=0.0) > self.options.max_log_step:
             step *= np.minimum(1.0, self.options.max_log_step / np.maximum(longest, 1e-300))
 
-    def _by_factors(self, q: Array, g: Array, h: Array, value: Array) -> BoolArray:
+    def _factor_mask(self, q: Array, g: Array, h: Array, value: Array) -> BoolArray:
         """Tell which positive coordinates move by a factor: not those at 0, nor what matters little and heads there."""
         base, slope = q[self.factors], g[self.factors]
         heading = (slope >= h[self.factors, self.factors] * base) & (
@@ -299,7 +299,7 @@ class _FitQueue:
             active[self.fixed[ids], np.arange(ids.size)] = True
         return active
 
-    def _judged(self) -> NewtonResult:
+    def _final_result(self) -> NewtonResult:
         everyone = np.arange(self.count)
         active = self._active(self.q, self.g, everyone) if self.fixes else np.zeros(self.q.shape, dtype=bool)
         size = np.maximum(np.abs(self.value), self.target.unit())

@@ -100,7 +100,7 @@ def share(
 
     assert workers is not None
     here, pieces = len(found), pieces[len(found) :]
-    with _executor(workers, len(pieces)) as pool:
+    with _running_executor(workers, len(pieces)) as pool:
         futures: dict[Future[Found], int] = {}
         try:
             for i, piece in enumerate(pieces):
@@ -132,7 +132,7 @@ def _worth_sharing(workers: Workers, seconds: float, done: int, pieces: int) -> 
 
 
 @contextmanager
-def _executor(workers: int | Executor, pieces: int) -> Iterator[Executor]:
+def _running_executor(workers: int | Executor, pieces: int) -> Iterator[Executor]:
     """Give the executor itself, or processes that end with the work."""
     if not isinstance(workers, int):
         yield workers

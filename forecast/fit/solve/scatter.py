@@ -69,7 +69,7 @@ def estimate_scatter(plain: Problem, observations: Observations, starts: list[Ar
             excused = (solved.variance - 1)[0] / tried.weights  # the part of the variance that comes of x
             r = solved.distance * np.sqrt(solved.variance)  # whose share under that variance is the distance
         bottom = (MIN_SCATTER_SHARE**2) * float(np.median((excused * plain.weights)[rows]))
-        spread = _scatter(r[0][rows], excused[rows], plain.weights[rows], dof, bottom)
+        spread = _scatter_variance(r[0][rows], excused[rows], plain.weights[rows], dof, bottom)
         if abs(spread - before) <= SCATTER_RTOL * before:
             break
     # nothing of the scatter is left to y: the errors in x say more than enough, and their scale is known
@@ -81,7 +81,7 @@ def _nearby_optimum(problem: Orthogonal, at: Array) -> Array:
     return newton.solve(problem.target(), at[:, None], blind=ROUGH_STEP_TOLERANCE).q[:, 0]
 
 
-def _scatter(r: Array, excused: Array, weights: Array, dof: int, bottom: float) -> float:
+def _scatter_variance(r: Array, excused: Array, weights: Array, dof: int, bottom: float) -> float:
     """Return the variance s for which the sum of r**2/(s/w + excused) is the degrees of freedom, by Newton's rule.
 
     The sum falls with s and is convex: from below no step passes the root.

@@ -327,7 +327,7 @@ class Grid:
         if squares is not None and plain and squares.shape[0] == self.starts.shape[1]:  # what was profiled says it
             self.losses = np.maximum(squares[finite, 0], 0.0)
         else:
-            self.losses = self._look(step)
+            self.losses = self._evaluate_starts(step)
         #: Which starts have a pole among the data.
         self.poles = np.zeros(self.losses.size, dtype=bool)
         if poles is not None:
@@ -341,7 +341,7 @@ class Grid:
         order = np.lexsort([np.where(np.isfinite(self.losses), self.losses, np.inf), self.poles])
         self.order = order[np.isfinite(self.losses[order])]
 
-    def _look(self, step: int) -> Array:
+    def _evaluate_starts(self, step: int) -> Array:
         problem = self.problem
         looked = problem.as_squares() if problem.objective.is_open(problem.options) else problem
         target, count = looked.target(), self.starts.shape[1]
@@ -350,7 +350,7 @@ class Grid:
 
     def best(self, count: int) -> list[Array]:
         """Return the best different starts in the solver's coordinates."""
-        return [self.starts[:, i].copy() for i in self._different(self.order, count)]
+        return [self.starts[:, i].copy() for i in self._distinct_starts(self.order, count)]
 
     def rivals(self) -> list[Array]:
         """Return more starts for a first round: best of each pattern of signs, other valleys, and with poles.
@@ -364,7 +364,7 @@ class Grid:
             plain = plain[self.losses[plain] <= self.options.hopeless * self.losses[plain[0]]]
             _, first = np.unique(self.starts[self.signed][:, plain] < 0, axis=1, return_index=True)
             chosen = [*plain[np.sort(first)[1 : self.options.sign_starts + 1]], *self._valleys(plain)]
-        chosen += self._different(self._pole_valleys(), self.options.pole_starts)
+        chosen += self._distinct_starts(self._pole_valleys(), self.options.pole_starts)
         return [self.starts[:, i].copy() for i in dict.fromkeys(chosen)]
 
     def _valleys(self, order: IntArray) -> IntArray:
@@ -393,7 +393,7 @@ class Grid:
         valleys = rising[(losses[1:-1] <= losses[:-2]) & (losses[1:-1] <= losses[2:])]
         return valleys[np.argsort(self.losses[valleys], kind="stable")]
 
-    def _different(self, order: IntArray, count: int) -> list[int]:
+    def _distinct_starts(self, order: IntArray, count: int) -> list[int]:
         chosen: list[int] = []
         for column in order:
             if len(chosen) == count:

@@ -125,16 +125,16 @@ class Anchored(_FrontierShape):
         ahead = (time - self.time[-1]) / self.gap if self.gap else np.zeros(0)
         if (ahead > 0).any():
             n_seen, last = int((ahead <= 0).sum()), self.time[-1]
-            knots = _knots(ahead[-1], _EVEN / self.gap)
-            paths = self._sampled(np.concatenate([time[:n_seen], last + self.gap * knots]), streams)
+            knots = _path_steps(ahead[-1], _EVEN / self.gap)
+            paths = self._sample_frontier(np.concatenate([time[:n_seen], last + self.gap * knots]), streams)
             gained = np.log(paths[n_seen:] / self.record[-1])  # of a record that stands nothing, without rounding
             low = np.searchsorted(knots, ahead[n_seen:], side="right") - 1
             share = ((ahead[n_seen:] - knots[low]) / (knots[low + 1] - knots[low]))[:, None]
             between = np.minimum(gained[low] + share * (gained[low + 1] - gained[low]), gained[low + 1])
             return np.concatenate([paths[:n_seen], self.record[-1] * np.exp(between)])
-        return self._sampled(time, streams)
+        return self._sample_frontier(time, streams)
 
-    def _sampled(self, time: Array, streams: Streams) -> Array:
+    def _sample_frontier(self, time: Array, streams: Streams) -> Array:
         """Draw the frontier at these dates."""
         dates, here = self._with_last(time)
         logs = _safe_log(self.shape.sample(dates, streams))
@@ -225,7 +225,7 @@ def frontier(
     return result or Raised(shape=shape, time=dates, record=record)
 
 
-def _knots(reach: float, even: float) -> Array:
+def _path_steps(reach: float, even: float) -> Array:
     """Return the steps at which paths are drawn, from 0 to beyond `reach`: whole ones up to `even`, then wider ones."""
     whole = np.arange(np.ceil(min(reach, even)) + 2)
     if reach <= even:

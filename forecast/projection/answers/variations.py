@@ -129,7 +129,7 @@ def swept(
         swept_over = ports.swap_models(scenario, swaps)
         setting_targets.check_has_effect(graphs.build(swept_over, given), others, "sweep")
         graph = graphs.build(swept_over, {**given, **first})
-        reached = {key: touched(graph, key) for key in others}
+        reached = {key: affected_names(graph, key) for key in others}
         groups, about = side_by_side(list(others), {})
     said = {dimension(key): list(each) for key, each in values.items()}
     about = {**about, "sweep": said, "set": {k: v for k, v in about["set"].items() if k in given}}
@@ -154,7 +154,7 @@ def _swept_values(scenario: Scenario, key: str, stated: Any) -> dict[str, Any]:
     return values
 
 
-def touched(graph: ScenarioGraph, key: str) -> set[str]:
+def affected_names(graph: ScenarioGraph, key: str) -> set[str]:
     """Return the quantities and the questions that depend on what a key sets or changes."""
     readers: dict[str, list[str]] = {}
     for name, node in graph.nodes.items():
@@ -167,7 +167,7 @@ def touched(graph: ScenarioGraph, key: str) -> set[str]:
 
 
 def _concatenate_runs(every: Sequence[Parts], key: str, labels: list[str], touched: set[str]) -> Parts:
-    """Put projections side by side along a new dimension: what is `touched`, and elsewhere what differs."""
+    """Put projections side by side along a new dimension: what is `affected_names`, and elsewhere what differs."""
     name, about = dimension(key), [each for _, each in every]
     first = every[0][0]
     if name in first["/projection"].dims:
@@ -205,10 +205,10 @@ def _concatenate_runs(every: Sequence[Parts], key: str, labels: list[str], touch
             )
             made = made.assign({n: joined[n].transpose(*data[0][n].dims, name) for n in present})
         out[path] = made[names] if group != "observed" else made
-    return _in_order(out), _joined_attributes(about, name, labels)
+    return _in_file_order(out), _joined_attributes(about, name, labels)
 
 
-def _in_order(groups: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
+def _in_file_order(groups: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
     """Return groups in the order that files have: those around others first, and what is left of the past last."""
     past = {path: data for path, data in groups.items() if path.startswith("/past/")}
     every = dict.fromkeys(
@@ -324,14 +324,14 @@ class _Planner:
                 graph = graphs.rechanged(self._first[varied].plan.graph, scenario.changes[-len(changes) :])
             else:
                 graph = until_end(graphs.build(scenario, settings), self.horizon, until=self.horizon.years[-1])
-            plan = self._beside(graph, varied)
+            plan = self._plan_of(graph, varied)
             plan.fits.check_settings(graph, graph.models)
             check_ordered(graph, plan.fits, self.seed)
             return self._plan_variation(varied, plan, settings)
         except ForecastError:
             return None
 
-    def _beside(self, graph: ScenarioGraph, name: str) -> Plan:
+    def _plan_of(self, graph: ScenarioGraph, name: str) -> Plan:
         if self._plan is None:
             # of draws nothing is taken from a cache: what is shared is in the plan
             fits = ModelFits(graph, as_of=None, seed=self.seed, cache=self.cache, share_draws=False)
@@ -347,7 +347,7 @@ class _Planner:
         """Plan the questions that depend on what varies."""
         graph, first = plan.graph, self._first.get(varied)
         if first is None:
-            reached = touched(graph, varied)
+            reached = affected_names(graph, varied)
             moved: Collection[str] = reached & graph.nodes.keys()
             names: Collection[str] = reached - graph.nodes.keys()
             about = provenance(

@@ -205,7 +205,7 @@ class _Search:
         known = ~np.isfinite(left[0])  # a known solution, or a pole: the next place stands for it
         place, value = np.where(known, at[1], at[0]), np.where(known, left[1], left[0])
         slope = np.where(known, left[2] - left[1], left[1] - left[0]) / (at[1] - at[0])
-        return place, value, _crossed(value), _dips(place, value, slope)
+        return place, value, _crossed(value), _dip_mask(place, value, slope)
 
     def _lowest(self, low: Array, high: Array, sign: Array) -> Array:
         """Return where the difference, times its sign, is lowest between two places; or where it is below zero."""
@@ -231,7 +231,7 @@ def _crossed(value: Array) -> Mask:
     return finite[:-1] & finite[1:] & (value[:-1] * value[1:] <= 0)
 
 
-def _dips(place: Array, value: Array, slope: Array) -> Mask:
+def _dip_mask(place: Array, value: Array, slope: Array) -> Mask:
     """Return between which trials a difference of one sign dips so that it may reach zero."""
     low, high, rise = value[:-1], value[1:], np.diff(place, axis=0)
     sign = np.sign(low)

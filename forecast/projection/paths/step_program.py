@@ -181,7 +181,7 @@ class StepProgram:
         if made.answers_base:
             value = self._node(made.formula.root, made, into)
         else:
-            value = self._added("answer", made.answer, [self._node(made.formula.root, made)], into, only=id(made))
+            value = self._add_call("answer", made.answer, [self._node(made.formula.root, made)], into, only=id(made))
         if not np.ndim(value.array):
             return self.dates.computed("every world", partial(np.full, self.dates.draws), [value], worlds=True)
         if value.changes is Changes.MEMBERS and value.array is not into:  # a name: its array may change before this one
@@ -220,7 +220,7 @@ class StepProgram:
         key = id(made), name
         if key not in self._converted:
             into = np.empty(self.dates.draws)
-            self._converted[key] = self._added("base", partial(made.base, name), [value], into, only=key)
+            self._converted[key] = self._add_call("base", partial(made.base, name), [value], into, only=key)
         return self._converted[key]
 
     def _node(self, node: Node, made: Prepared, into: Array | None = None) -> StepValue:
@@ -231,39 +231,39 @@ class StepProgram:
             case Text(value):
                 return StepValue(value, Changes.NEVER)
             case Unary(_, operand) if not _constant(node):
-                return self._added("-", np.negative, [self._node(operand, made)], into)
+                return self._add_call("-", np.negative, [self._node(operand, made)], into)
             case Binary("**") if not _constant(node):
                 return self._power(node, made, into)
             case Call("clip", (value, low, high)):
                 return self._node(Call("min", (Call("max", (value, low)), high)), made, into)
             case Call("min" | "max" as function, args) if not _constant(node):
-                return self._least(function, args, made, into)
+                return self._add_extremum(function, args, made, into)
             case Call("ces", (Listed(goods), Listed(shares), rho)) if not _constant(node):
                 return self._ces(node, [goods, shares, (rho,)], made, into)
         if _constant(node):
             return self.dates.computed(node, lambda: compile_tree(node)({}), [])
-        if (compared := self._compared(node, made, into)) is not None:
+        if (compared := self._add_comparison(node, made, into)) is not None:
             return compared
         grouped = [each.items if isinstance(each, Listed) else (each,) for each in children(node)]
         parts = [self._node(each, made) for group in grouped for each in group]
         if isinstance(node, Binary):
-            return self._added(node.op, _ARITHMETIC[node.op], parts, into)
+            return self._add_call(node.op, _ARITHMETIC[node.op], parts, into)
         if isinstance(node, Call) and len(parts) == 1 and node.function in FUNCTIONS:
-            return self._added(node.function, implementation(node.function), parts, into)
+            return self._add_call(node.function, implementation(node.function), parts, into)
         lengths = [len(each.items) if isinstance(each, Listed) else 0 for each in children(node)]
         key = (type(node), getattr(node, "function", None) or getattr(node, "op", None), *lengths)
-        return self._added(key, partial(_applied, node, lengths), parts, into)
+        return self._add_call(key, partial(_applied, node, lengths), parts, into)
 
     def _ces(self, node: Node, args: Sequence[Sequence[Node]], made: Prepared, into: Array | None) -> StepValue:
         """Add a ``ces``; where its shares and its power never change, what they alone tell is computed here."""
         goods, shares, power = ([self._node(each, made) for each in group] for group in args)
         if any(part.changes is not Changes.NEVER for part in (*shares, *power)):
             lengths = (len(goods), len(shares), 0)
-            return self._added(("ces", lengths), partial(_applied, node, lengths), [*goods, *shares, *power], into)
+            return self._add_call(("ces", lengths), partial(_applied, node, lengths), [*goods, *shares, *power], into)
         function = ces_of(tuple(part.array for part in shares), power[0].array)
-        return self._added(function, lambda *parts: function(parts), goods, into)
+        return self._add_call(function, lambda *parts: function(parts), goods, into)
 
-    def _compared(self, node: Node, made: Prepared, into: Array | None) -> StepValue | None:
+    def _add_comparison(self, node: Node, made: Prepared, into: Array | None) -> StepValue | None:
         """Add a comparison of numbers, or the choice by one, which then is no array of its own; None for all else."""
         match node:
             case Comparison(op, left, right):
@@ -278,21 +278,21 @@ class StepProgram:
         parts = [self._node(each, made) for each in read]
         numbers = [part.changes is Changes.NEVER and not np.isnan(part.array).any() for part in parts[:2]]
         unsure = [place for place, number in enumerate(numbers) if not number]
-        return self._added((function, op, *unsure), partial(function, COMPARISON_FUNCTIONS[op], unsure), parts, into)
+        return self._add_call((function, op, *unsure), partial(function, COMPARISON_FUNCTIONS[op], unsure), parts, into)
 
     def _power(self, node: Binary, made: Prepared, into: Array | None) -> StepValue:
         """Add a power: an exponent that never changes tells what computes it."""
         base, exponent = self._node(node.left, made), self._node(node.right, made)
         if np.ndim(exponent.array):
-            return self._added("**", np.power, [base, exponent], into)
+            return self._add_call("**", np.power, [base, exponent], into)
         if exponent.changes is not Changes.NEVER:
-            return self._added("**", partial(_applied, node, (0, 0)), [base, exponent], into)
+            return self._add_call("**", partial(_applied, node, (0, 0)), [base, exponent], into)
         function = common_power(float(exponent.array))
         if function is not None:
-            return self._added(function, function, [base], into)
-        return self._added("**", np.power, [base, exponent], into)
+            return self._add_call(function, function, [base], into)
+        return self._add_call("**", np.power, [base, exponent], into)
 
-    def _least(self, function: str, args: Sequence[Node], made: Prepared, into: Array | None) -> StepValue:
+    def _add_extremum(self, function: str, args: Sequence[Node], made: Prepared, into: Array | None) -> StepValue:
         """Add the smallest or the largest of several: of two after two, from left to right."""
         computed = np.minimum if function == "min" else np.maximum
         found = self._node(args[0], made)
@@ -300,7 +300,7 @@ class StepProgram:
             pair = [found, self._node(arg, made)]
             if any(np.ndim(each.array) for each in pair):  # numpy is twice as fast where no side is one number
                 pair = [self._every(each) for each in pair]
-            found = self._added(function, computed, pair, into if arg is args[-1] else None)
+            found = self._add_call(function, computed, pair, into if arg is args[-1] else None)
         return found
 
     def _every(self, value: StepValue) -> StepValue:
@@ -309,7 +309,7 @@ class StepProgram:
             return value
         return self.dates.computed("every world", partial(np.full, self.dates.draws), [value])
 
-    def _added(
+    def _add_call(
         self,
         key: Any,
         function: Callable[..., Any],
@@ -350,15 +350,15 @@ def _compare_numbers(compare: Compare, unsure: Sequence[int], left: Any, right: 
 
     `unsure` says which sides, the left one (0) or the right one (1), may be no number.
     """
-    return _without(unsure, (left, right), compare(left, right))
+    return _with_missing(unsure, (left, right), compare(left, right))
 
 
 def _chosen(compare: Compare, unsure: Sequence[int], left: Any, right: Any, one: Any, other: Any) -> Any:
     """Return one value where a comparison holds, another one where not, and no number where a side is none."""
-    return _without(unsure, (left, right), np.where(compare(left, right), one, other))
+    return _with_missing(unsure, (left, right), np.where(compare(left, right), one, other))
 
 
-def _without(unsure: Sequence[int], sides: Sequence[Any], value: Any) -> Any:
+def _with_missing(unsure: Sequence[int], sides: Sequence[Any], value: Any) -> Any:
     for place in unsure:
         none = np.isnan(sides[place])
         if np.count_nonzero(none):

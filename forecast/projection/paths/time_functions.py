@@ -138,7 +138,7 @@ class Past:
         late = when > self.time[-1] + SAME_DATE
         if late.any() and first is not None:
             share = (when - self.time[-1]) / (start - self.time[-1])
-            value = np.where(late, _interpolated(self.value[-1], first, np.clip(share, 0.0, 1.0)), value)
+            value = np.where(late, _interpolate_positive(self.value[-1], first, np.clip(share, 0.0, 1.0)), value)
         return value if self.before is None else np.where(unseen, self.before, value)
 
     def _refuse(self, when: float, start: float, function: str) -> None:
@@ -288,12 +288,12 @@ def step_reader(
         return whole
     when = time - years[:, 0]
     early = when < time[0] - SAME_DATE
-    below, above, share = _neighbours(time, np.maximum(when, time[0]))
+    below, above, share = _enclosing_steps(time, np.maximum(when, time[0]))
 
     def read(step: int, rows: Array, own: Array) -> Array:
         if early[step] or above[step] >= len(rows):
             return whole(step, rows, own)
-        return _interpolated(rows[below[step]], rows[above[step]], share[step])
+        return _interpolate_positive(rows[below[step]], rows[above[step]], share[step])
 
     return read
 
@@ -334,16 +334,16 @@ def _looked_up(
     if function == "growth":
         years = np.array([[ONE_YEAR]]) if argument is None else argument
         with np.errstate(divide="ignore", invalid="ignore"):
-            gained = np.log(rows[steps]) - np.log(_at(now - years, time, rows, past, function))
+            gained = np.log(rows[steps]) - np.log(_rows_at_dates(now - years, time, rows, past, function))
             return np.asarray(gained / years)
     assert argument is not None
     when = argument if function == "at" else now - argument
     if function == "at" and len(argument) == len(time):
         when = argument[steps]
-    return _at(when, time, rows, past, function)
+    return _rows_at_dates(when, time, rows, past, function)
 
 
-def _at(when: Array, time: Array, rows: Array, past: Past, function: str) -> Array:
+def _rows_at_dates(when: Array, time: Array, rows: Array, past: Past, function: str) -> Array:
     """Return a path at dates, (m, 1) or (m, draw); `rows` are the ones that are known."""
     known = time[: len(rows)]
     end = known[-1] if len(rows) else -np.inf
@@ -364,11 +364,11 @@ def _at(when: Array, time: Array, rows: Array, past: Past, function: str) -> Arr
 
 def _interpolate_rows(time: Array, rows: Array, when: Array) -> Array:
     """Interpolate rows at dates between the first and the last of them; what lies before the first is the first."""
-    below, above, share = _neighbours(time, when)
-    return _interpolated(_taken(rows, below), _taken(rows, above), share)
+    below, above, share = _enclosing_steps(time, when)
+    return _interpolate_positive(_taken(rows, below), _taken(rows, above), share)
 
 
-def _neighbours(time: Array, when: Array) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
+def _enclosing_steps(time: Array, when: Array) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
     """Return between which two steps dates lie, and how far from the first of them, as a share."""
     below = np.maximum(np.searchsorted(time, when + SAME_DATE, side="right") - 1, 0)
     above = np.minimum(below + 1, len(time) - 1)
@@ -385,7 +385,7 @@ def _taken(rows: Array, index: NDArray[np.int64]) -> Array:
     return np.take_along_axis(np.broadcast_to(rows, (len(rows), index.shape[1])), index, axis=0)
 
 
-def _interpolated(low: Array, high: Array, share: Array) -> Array:
+def _interpolate_positive(low: Array, high: Array, share: Array) -> Array:
     """Go from one value to another: in the logarithm where both are positive."""
     if not share.any():
         return np.asarray(low + 0.0 * share)

@@ -250,7 +250,7 @@ class _Stepper:
                 self.needed[name] = pair(path)
         return self.needed[name]
 
-    def _between(self, name: str) -> Array:
+    def _path_between_steps(self, name: str) -> Array:
         """Return a path between its steps; one row where it does not change."""
         if name not in self._halves:
             path = self._path(name)
@@ -278,14 +278,14 @@ class _Stepper:
         sides, known = units.sides(condition, graph.measured(condition.names)), graph.measured(condition.right.names)
         return units.prepared(sides.right, known, target=sides.unit, where=where, rates=sides.rates), sides.unit
 
-    def _limited(self, name: str, program: StepProgram, value: StepValue, *, half: bool) -> StepValue:
+    def _add_limits(self, name: str, program: StepProgram, value: StepValue, *, half: bool) -> StepValue:
         """Add the limits of a member to it; the value without them is stored."""
         conditions = self.nodes[name].limits.conditions  # type: ignore[union-attr]
         bounds = {part: program.formula(self.bounds[name, part][0]) for part in conditions}
-        within = partial(self._within, name, program.dates, [*bounds], half)
+        within = partial(self._limit, name, program.dates, [*bounds], half)
         return program.called(("limits", name), within, [value, *bounds.values()], Changes.MEMBERS)
 
-    def _within(self, name: str, dates: StepDates, parts: list[str], half: bool, value: Array, *bounds: Array) -> Array:
+    def _limit(self, name: str, dates: StepDates, parts: list[str], half: bool, value: Array, *bounds: Array) -> Array:
         """Return the value of a member at a step within its limits, and store the one without them."""
         node, step = self.nodes[name], dates.step
         limits = node.limits
@@ -311,15 +311,15 @@ class _Stepper:
         at, spare = {name: clock(name, self.time) for name in TIME_NAMES}, list[Array]()
         halfway = {**at, "t": at["t"] + 0.5 * at["dt"]}
         at_steps = StepDates(self.draws, at, self._path, self._labels, spare)
-        between = StepDates(self.draws, halfway, self._between, self._labels, spare)
+        between = StepDates(self.draws, halfway, self._path_between_steps, self._labels, spare)
         try:
             with np.errstate(all="ignore"):
-                return self._walked(at_steps, between)
+                return self._walk_paths(at_steps, between)
         finally:  # what they call refers to them: the arrays would stay until Python looks for such circles
             at_steps.clear()
             between.clear()
 
-    def _walked(self, at_steps: StepDates, between: StepDates) -> dict[str, Array]:
+    def _walk_paths(self, at_steps: StepDates, between: StepDates) -> dict[str, Array]:
         steps, shape = len(self.time), (len(self.time), self.draws)
         self.paths_so_far = {name: np.empty(shape) for name in self.kept}
         self.free = {name: np.empty(shape) for name, node in self.nodes.items() if node.limits is not None}
@@ -395,11 +395,11 @@ class _Stepper:
                 elif name in self.functions:
                     program.names[name] = self._function(name, program)
                 elif isinstance(node.quantity, OverTime) and node.fixed is None:
-                    program.names[name] = self._over_time(name, node.quantity, program)
+                    program.names[name] = self._add_time_function(name, node.quantity, program)
                 if node.limits is not None and node.fixed is None:
-                    program.names[name] = self._limited(name, program, program.names[name], half=False)
+                    program.names[name] = self._add_limits(name, program, program.names[name], half=False)
 
-    def _over_time(self, name: str, quantity: OverTime, program: StepProgram) -> StepValue:
+    def _add_time_function(self, name: str, quantity: OverTime, program: StepProgram) -> StepValue:
         """Add a function over time, which reads the rows so far."""
         of, dates = quantity.of, program.dates
         past = self._past(of)
@@ -447,7 +447,7 @@ class _Stepper:
         for name in self.moving:
             made = program.formula(self.formulas[name]) if name in self.formulas else self._function(name, program)
             if self.nodes[name].limits is not None:
-                made = self._limited(name, program, made, half=half)
+                made = self._add_limits(name, program, made, half=half)
             program.names[name] = made
         return program, {name: program.formula(self.changes[name]).array for name in stocks}
 
@@ -562,15 +562,15 @@ class _Moves:
                 ]
                 for to in (rates, mean)
             )
-            self._parts.append((first, 0, self._gone(at, rates, self._half)))
-            self._parts.append((halfway, 0, [*first_half, *self._gone(at, middle, self._half)]))
-            self._parts.append((halfway, 0, [*second_half, *self._gone(at, middle, self._years)]))
+            self._parts.append((first, 0, self._move_calls(at, rates, self._half)))
+            self._parts.append((halfway, 0, [*first_half, *self._move_calls(at, middle, self._half)]))
+            self._parts.append((halfway, 0, [*second_half, *self._move_calls(at, middle, self._years)]))
             calls = [
                 call
                 for name, total in mean.items()
                 for call in (partial(np.add, total, ended[name], total), partial(np.divide, total, 6, total))
             ]
-        calls += self._gone(stocks, {**rates, **mean}, self._years)
+        calls += self._move_calls(stocks, {**rates, **mean}, self._years)
         calls += [partial(np.copyto, stocks[n], change) for n, change in changes.items() if n not in rates]
         self._parts.append((ending, 1, calls) if mean else (first, 0, calls))
 
@@ -583,7 +583,7 @@ class _Moves:
             for call in calls:
                 call()
 
-    def _gone(self, to: Rows, rates: Rows, years: Array) -> list[Call]:
+    def _move_calls(self, to: Rows, rates: Rows, years: Array) -> list[Call]:
         """Return the calls that write where stocks are after some years at these rates."""
         change, factor = self._work
         calls: list[Call] = []

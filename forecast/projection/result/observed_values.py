@@ -166,13 +166,13 @@ def last_observation(answer: ProjectedAnswer, chosen: Mapping[str, str] | None =
     an expression makes of observed quantities. It is that under values of choices, by default those of the sentence.
     """
     chosen = answer.default if chosen is None else chosen
-    for formula in _sides(answer):
-        if not tree.constant(formula.root) and (found := _of_formula(answer, formula, chosen)) is not None:
+    for formula in _compared_formulas(answer):
+        if not tree.constant(formula.root) and (found := _observation_of_formula(answer, formula, chosen)) is not None:
             return found
     return None
 
 
-def _sides(answer: ProjectedAnswer) -> list[Formula]:
+def _compared_formulas(answer: ProjectedAnswer) -> list[Formula]:
     """Return what a question compares, or is for; nothing of a growth, and of what differs along what is swept."""
     if answer.kind not in ("when", "value") or getattr(answer, "growth", False) or "{" in answer.text:
         return []
@@ -180,7 +180,7 @@ def _sides(answer: ProjectedAnswer) -> list[Formula]:
     return list(map(Formula, (root.left, root.right) if isinstance(root, Comparison) else (root,)))
 
 
-def _of_formula(
+def _observation_of_formula(
     answer: ProjectedAnswer, formula: Formula, chosen: Mapping[str, str], depth: int = _MAX_DEPTH
 ) -> LastObservation | None:
     newest: dict[str, tuple[float, str, str]] = {}
@@ -189,11 +189,11 @@ def _of_formula(
     for name in formula.names:
         if name not in quantities:
             return None  # time itself, a choice, or a quantity that was not kept
-        if (point := _newest(answer, name, chosen)) is not None:
+        if (point := _newest_observation(answer, name, chosen)) is not None:
             newest[name] = point
         elif (value := quantities[name].fixed) is not None:
             fixed[name] = value
-        elif depth and (made := _of_expression(answer, name, chosen, depth - 1)) is not None:
+        elif depth and (made := _observation_of_expression(answer, name, chosen, depth - 1)) is not None:
             newest[name] = made
         else:
             return None
@@ -212,12 +212,12 @@ def _of_formula(
     return LastObservation(of=formula.text, value=value, unit=unit, date=date, row=row, stands=stands)
 
 
-def _of_expression(
+def _observation_of_expression(
     answer: ProjectedAnswer, name: str, chosen: Mapping[str, str], depth: int
 ) -> tuple[float, str, str] | None:
     """Return what the expression of a quantity makes of observed ones, in its unit, with the date of the newest."""
     try:
-        found = _of_formula(answer, parse_expression(answer.run.expressions[name]), chosen, depth)
+        found = _observation_of_formula(answer, parse_expression(answer.run.expressions[name]), chosen, depth)
     except (ForecastError, KeyError):  # no expression, or one that looks back in time
         return None
     unit = answer.run.quantities[name].unit
@@ -237,7 +237,7 @@ def computed_median(
     chosen = answer.default if chosen is None else chosen
     run = answer.run
     day = min(max(np.datetime64(today or run.time[0], "s"), run.time[0]), run.time[-1])
-    for name in (side.text for side in _sides(answer)):
+    for name in (side.text for side in _compared_formulas(answer)):
         if name not in run.numeric or "time" not in run.worlds[name].dims:
             continue
         path = run.worlds[name]
@@ -255,7 +255,7 @@ def computed_median(
     return None
 
 
-def _newest(answer: ProjectedAnswer, name: str, chosen: Mapping[str, str]) -> tuple[float, str, str] | None:
+def _newest_observation(answer: ProjectedAnswer, name: str, chosen: Mapping[str, str]) -> tuple[float, str, str] | None:
     """Return value, date and name of the newest observation of a quantity, or of the record where it keeps one."""
     if f"observed/{name}" not in answer.run:
         return None

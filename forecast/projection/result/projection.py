@@ -196,16 +196,16 @@ class Projection(HtmlText):
 
     def conditioned(self, texts: Sequence[str]) -> Projection:
         """Return it with the conditions in words in which its worlds are taken: its sentence names them."""
-        return self._saying(given=[*self.given, *texts]) if texts else self
+        return self._with_attributes(given=[*self.given, *texts]) if texts else self
 
     def beside(self, other: Projection) -> Projection:
         """Return it with the answers of another one in whose place it stands: the same without a change.
 
         Both draw the same worlds, so that `differences` are of the change alone.
         """
-        return self._saying(baseline=baseline(other, self))
+        return self._with_attributes(baseline=baseline(other, self))
 
-    def _saying(self, **said: Any) -> Projection:
+    def _with_attributes(self, **said: Any) -> Projection:
         """Return it with these attributes, which share its groups."""
         groups, attributes = self._parts
         result = Projection.of(groups, attributes | {key: json.dumps(each) for key, each in said.items()})

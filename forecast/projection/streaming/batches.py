@@ -134,7 +134,7 @@ class Job:
         if self.kept == self.worlds:
             return None
         updates, part = Updates(self.plan, 0), BlockSlice(0, first.draws, slice(0, 0))
-        updates.fill(first, part, partial(_quietly, first))
+        updates.fill(first, part, partial(_compute_early, first))
         return updates.highest(part)
 
     @cached_property
@@ -213,7 +213,7 @@ class Job:
             self.fits.outside.setdefault((quantity, model), tuple(map(ForecastWarning.from_record, records)))
 
 
-def _quietly(block: Block, name: str, combination: tuple[str, ...], make: Callable[[], Any]) -> Any:
+def _compute_early(block: Block, name: str, combination: tuple[str, ...], make: Callable[[], Any]) -> Any:
     """Compute something once, before it counts; where it fails it will fail again where it is counted."""
     try:
         result, _ = block.watched(make)
@@ -258,7 +258,7 @@ def run_batches(
     written, kept, rest = time.monotonic(), begin, range(begin, job.batches)
     _tell(progress, job, begin)
     try:
-        with _source(job, rest, workers, client, whole, progress) as batches:
+        with _batch_source(job, rest, workers, client, whole, progress) as batches:
             for number, sampled in zip(rest, batches, strict=True):
                 if sampled is not whole:
                     whole.merge(sampled)
@@ -285,7 +285,7 @@ def _tell(progress: Callable[[int, int], None] | None, job: Job, batches: int) -
 
 
 @contextmanager
-def _source(
+def _batch_source(
     job: Job, numbers: range, workers: int, client: Any, whole: BatchResult, progress: Callable[[int, int], None] | None
 ) -> Iterator[Iterator[BatchResult]]:
     """Offer the batches in their order, drawn by whoever is there."""

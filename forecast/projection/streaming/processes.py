@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _FORKED_JOB: list[Job] = []
 
 
-def _start(job: Job | None, allowed: access.Access, limits: budgets.Limits) -> None:
+def _start_process(job: Job | None, allowed: access.Access, limits: budgets.Limits) -> None:
     """Begin in another process: may read and take what the first one may."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # the first process says what an interrupt means
     access.use(allowed)
@@ -37,7 +37,7 @@ def _sent(number: int) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     return _FORKED_JOB[0].sent(number)
 
 
-def _pool(job: Job, workers: int) -> ProcessPoolExecutor:
+def _make_process_pool(job: Job, workers: int) -> ProcessPoolExecutor:
     """Return processes that know the job: by fork where that is safe, else sent to them."""
     import multiprocessing
 
@@ -50,7 +50,7 @@ def _pool(job: Job, workers: int) -> ProcessPoolExecutor:
         check_sendable(job)
     context = multiprocessing.get_context("fork" if forks else "spawn")
     here = (None if forks else job, access.current(), budgets.current())
-    return ProcessPoolExecutor(workers, context, initializer=_start, initargs=here)
+    return ProcessPoolExecutor(workers, context, initializer=_start_process, initargs=here)
 
 
 def check_sendable(job: Job) -> None:
@@ -71,7 +71,7 @@ def check_sendable(job: Job) -> None:
 
 def of_processes(job: Job, numbers: range, workers: int) -> Generator[BatchResult, None, None]:
     """Walk some batches, in their order, that processes draw."""
-    pool, waiting = _pool(job, workers), list(numbers)
+    pool, waiting = _make_process_pool(job, workers), list(numbers)
     pending: dict[int, Future[Any]] = {}
     try:
         for number in numbers:
@@ -81,7 +81,7 @@ def of_processes(job: Job, numbers: range, workers: int) -> Generator[BatchResul
             except BrokenProcessPool:
                 pool.shutdown(wait=False, cancel_futures=True)
                 arrays, notes = _draw_in_new_process(job, number)
-                pool, waiting, pending = _pool(job, workers), sorted({*waiting, *pending}), {}
+                pool, waiting, pending = _make_process_pool(job, workers), sorted({*waiting, *pending}), {}
             yield job.received(number, arrays, notes)
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
@@ -99,7 +99,7 @@ def _submit_ahead(
 
 def _draw_in_new_process(job: Job, number: int) -> Any:
     """Draw a batch whose worker has ended once more, in a process of its own."""
-    with _pool(job, 1) as pool:
+    with _make_process_pool(job, 1) as pool:
         try:
             return pool.submit(_sent, number).result()
         except BrokenProcessPool as problem:

@@ -179,18 +179,18 @@ def fan_panels(answer: DateAnswer | ValueAnswer, most: int) -> list[Fan]:
     free = [d for d in answer.choices if d not in answer.rivals]
     default = {d: answer.default.get(d, answer.values(d)[0]) for d in free}
     along: list[str] = []
-    for choice in sorted(free, key=lambda d: -_median_shift(answer, default, d)):
+    for choice in sorted(free, key=lambda d: -_median_range(answer, default, d)):
         if math.prod(len(answer.values(d)) for d in (*along, choice)) <= most:
             along.append(choice)
     result = []
     for here in answer.combinations(along):
-        fan = _fan(answer, {**default, **here})
+        fan = _build_fan(answer, {**default, **here})
         title = ", ".join(Labels(answer.run)(value) for value in here.values() if value)
         result += [] if fan is None else [replace(fan, title=title if len(here) else "")]
     return [replace(fan, title="") for fan in result] if len(result) == 1 else result
 
 
-def _median_shift(answer: ProjectedAnswer, default: Mapping[str, str], choice: str) -> float:
+def _median_range(answer: ProjectedAnswer, default: Mapping[str, str], choice: str) -> float:
     """Return how far a choice moves the median, on a scale that is the same for all choices of an answer.
 
     The panels are along the choices that move it most: others would look alike.
@@ -204,7 +204,7 @@ def _median_shift(answer: ProjectedAnswer, default: Mapping[str, str], choice: s
     return max(medians, default=0.0) - min(medians, default=0.0)
 
 
-def _fan(answer: DateAnswer | ValueAnswer, chosen: dict[str, str]) -> Fan | None:
+def _build_fan(answer: DateAnswer | ValueAnswer, chosen: dict[str, str]) -> Fan | None:
     run = answer.run
     words, years = Labels(run), run.years
     dated = isinstance(answer, DateAnswer)
@@ -581,10 +581,10 @@ class _LabelCanvas:
         if ((x0 < x) & (x < x1) & (y0 < y) & (y < y1)).any() or any(y0 < row < y1 for row in self.rows):
             return False
         drawn = [(line, line) for line in self.lines] + (self.bands if not over else [])
-        return not any(_overlaps(low, high, box) for low, high in drawn)
+        return not any(_is_band_in_box(low, high, box) for low, high in drawn)
 
 
-def _overlaps(low: Array, high: Array, box: Box) -> bool:
+def _is_band_in_box(low: Array, high: Array, box: Box) -> bool:
     """Tell whether a band, or a line where both are one, meets a box."""
     x0, y0, x1, y1 = box
     inner = low[(low[:, 0] > x0) & (low[:, 0] < x1), 0]

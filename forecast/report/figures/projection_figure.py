@@ -152,7 +152,7 @@ def compose(run: Projection, *, panel: str | None = None, width: str = "page", t
     parts = _figure_panels(run, _ROOMS[width], panel)
     if not parts:
         raise UsageError("nothing to draw: a regime has no level")
-    rows, inches = _in_rows(parts, width), plot_style.WIDTH_INCHES[width]
+    rows, inches = _panel_rows(parts, width), plot_style.WIDTH_INCHES[width]
     head = _head(run, inches) if titled else []
     above = sum(size * _LEAD * (text.count("\n") + 1.4) for text, size, _ in head) / _POINTS_PER_INCH
     lettered = len(parts) > 1
@@ -179,7 +179,7 @@ def compose(run: Projection, *, panel: str | None = None, width: str = "page", t
                 x = 2 / _POINTS_PER_INCH / inches * len(cells)
                 cell.text(x, 1 - 1 / _POINTS_PER_INCH / part.height, next(letter), fontsize=8, weight="bold", va="top")
             axes += own
-    heights[-1] = _legend(pieces[-1], axes, {part.marks for part in parts}, inches * _POINTS_PER_INCH)
+    heights[-1] = _add_shared_legend(pieces[-1], axes, {part.marks for part in parts}, inches * _POINTS_PER_INCH)
     grid.set_height_ratios(heights)
     figure.set_size_inches(inches, sum(heights))
     plot_style.lay_out(figure)
@@ -221,7 +221,7 @@ class _GivenAxes:
         return self._axis if squeeze else np.array([[self._axis]])
 
 
-def _in_rows(parts: Sequence[Panel], width: str) -> list[list[Panel]]:
+def _panel_rows(parts: Sequence[Panel], width: str) -> list[list[Panel]]:
     """Put halves beside one another."""
     rows: list[list[Panel]] = []
     for part in parts:
@@ -256,7 +256,7 @@ def _figure_panels(run: Projection, room: _Layout, panel: str | None = None) -> 
         names = [name for name in run.shown or () if name in run.numeric] or run.numeric
         over = fan_chart.lines_over_time(run, names, room.most)
         parts = _trajectory_panel(over, room, half=False, alike=False) or [
-            _group(group, title, "values", room) for group, title in _at_the_end(run, words, names)
+            _group(group, title, "values", room) for group, title in _last_value_groups(run, words, names)
         ]
     return [part for part in parts if panel in (None, part.kind)]
 
@@ -388,7 +388,7 @@ def _plot_shares(axis: Axes, group: RowGroup, table: LabelTable) -> None:
 # --- Scenarios without a question -------------------------------------------------------------------------------------
 
 
-def _at_the_end(run: Projection, words: Labels, names: Sequence[str]) -> list[tuple[RowGroup, str]]:
+def _last_value_groups(run: Projection, words: Labels, names: Sequence[str]) -> list[tuple[RowGroup, str]]:
     """Return the quantities at the last date, those of one unit on one axis, and what heads them."""
     by_unit: dict[str, list[ReportRow]] = {}
     for quantity in (run.quantities[name] for name in names):
@@ -403,7 +403,7 @@ def _at_the_end(run: Projection, words: Labels, names: Sequence[str]) -> list[tu
 # --- The legend -------------------------------------------------------------------------------------------------------
 
 
-def _legend(piece: SubFigure, axes: Sequence[Axes], marks: set[str], points: float) -> float:
+def _add_shared_legend(piece: SubFigure, axes: Sequence[Axes], marks: set[str], points: float) -> float:
     """Say once what the panels share, in as many columns as there is room for; return its inches."""
     named: dict[str, Any] = {}
     if marks & {"dots", "points"}:

@@ -172,7 +172,7 @@ def _fill_template(
 
     worlds = EncodedDraws(run)
     data = answer_data(run, worlds, lever_answers)
-    script = _script(served=engine is not None)
+    script = _page_script(served=engine is not None)
     rules = policy(script, asks=engine is not None)
     text = (
         template_environment()
@@ -194,7 +194,7 @@ def _read_asset(name: str) -> str:
     return (_HERE / name).read_text(encoding="utf-8")
 
 
-def _script(*, served: bool) -> str:
+def _page_script(*, served: bool) -> str:
     """Return the script of a page: what its files define is known to all of them, and to nobody else."""
     names = [name for name in _SCRIPT if served or name != "engine"]
     parts = "\n".join(_read_asset(f"script/{name}.js") for name in names)

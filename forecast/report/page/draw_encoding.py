@@ -318,27 +318,27 @@ class EncodedDraws:
             for name, number in uncertain(run).items()
             if number.moves
         }
-        self.count, self.dates, self._paths = self._sized(limit)
+        self.count, self.dates, self._paths = self._fit_size(limit)
 
     # --- what fits --------------------------------------------------------------------------------------------------
 
-    def _sized(self, limit: int) -> tuple[int, int, list[str]]:
+    def _fit_size(self, limit: int) -> tuple[int, int, list[str]]:
         """Leave out dates, then worlds, until the rest fits; paths that are not needed come where there is room."""
-        wanted, more = self._leading()
+        wanted, more = self._leading_paths()
         every = min(self.kept, MAX_PAGE_DRAWS)
         fewer = [every]
         while fewer[-1] > MIN_PAGE_DRAWS:
             fewer.append(max(fewer[-1] // 2, MIN_PAGE_DRAWS))
         dates = (MAX_PAGE_DATES, 16, MIN_PAGE_DATES)
         sizes = [(worlds, d) for worlds in fewer for d in dates]
-        count, most = next((size for size in sizes if self._bytes(*size, wanted) <= limit), sizes[-1])
+        count, most = next((size for size in sizes if self._encoded_bytes(*size, wanted) <= limit), sizes[-1])
         if (count, most) == sizes[0]:
             for name in more:
-                if self._bytes(count, most, [*wanted, name]) <= limit:
+                if self._encoded_bytes(count, most, [*wanted, name]) <= limit:
                     wanted.append(name)
         return count, most, wanted
 
-    def _bytes(self, count: int, dates: int, paths: Sequence[str]) -> float:
+    def _encoded_bytes(self, count: int, dates: int, paths: Sequence[str]) -> float:
         """Return how much text the codes of so many worlds take."""
         along = float(len(self.draws) + len(self.run.rivals))
         along += sum(2 * math.prod(len(each.values(d)) for d in each.choices) for each in self.answers.values())
@@ -347,24 +347,24 @@ class EncodedDraws:
             along += 4 * math.prod(self.run.weights.shape[1:])
         for name in paths:
             data = self._level(name)
-            steps = 1 if self._still(name) else min(dates, data.sizes["time"])
+            steps = 1 if self._is_constant(name) else min(dates, data.sizes["time"])
             along += steps * math.prod(data.sizes[d] for d in data.dims if d not in ("time", "draw"))
         return count * along * 4 / 3
 
-    def _leading(self) -> tuple[list[str], list[str]]:
+    def _leading_paths(self) -> tuple[list[str], list[str]]:
         """Return the quantities whose paths the opening question needs, and others that one would look at."""
         known = self.run.numeric
         names = sorted(
             {name: None for name, _ in self.answers}, key=lambda name: self.run.answers[name] is not self.run.opening
         )
-        sides = [self._sides(name) for name in names]
+        sides = [self._compared_quantities(name) for name in names]
         shown = self.run.shown if self.run.shown is not None else [] if sides else known
         more = [n for each in sides[1:] for n in each]
-        first = sides[0] if sides else [n for n in shown[:1] if n in known and not self._still(n)]
+        first = sides[0] if sides else [n for n in shown[:1] if n in known and not self._is_constant(n)]
         rest = dict.fromkeys(n for n in (*more, *shown) if n in known and n not in first)
-        return list(dict.fromkeys(first)), [n for n in rest if not self._still(n)]
+        return list(dict.fromkeys(first)), [n for n in rest if not self._is_constant(n)]
 
-    def _sides(self, question: str) -> list[str]:
+    def _compared_quantities(self, question: str) -> list[str]:
         """Return the quantities that a question compares, or the one whose value it asks for."""
         from forecast.formula import parse_condition
 
@@ -378,7 +378,7 @@ class EncodedDraws:
 
     def sides(self, question: str) -> list[str]:
         """Return those of them whose paths are here."""
-        return [name for name in self._sides(question) if name in self._paths]
+        return [name for name in self._compared_quantities(question) if name in self._paths]
 
     # --- what is in it ----------------------------------------------------------------------------------------------
 
@@ -386,7 +386,7 @@ class EncodedDraws:
         data = self.run.worlds[name]
         return data.transpose(*(d for d in data.dims if d not in ("time", "draw")), "time", "draw")
 
-    def _still(self, name: str) -> bool:
+    def _is_constant(self, name: str) -> bool:
         """Tell whether a quantity stays what it is."""
         if name not in self._stays:
             values = self._level(name).values
@@ -470,7 +470,7 @@ class EncodedDraws:
         for name in self._paths:
             data = self._level(name).isel(draw=slice(self.count))
             steps = np.array([0])
-            if not self._still(name):
+            if not self._is_constant(name):
                 steps = np.unique(np.linspace(0, len(years) - 1, min(self.dates, len(years))).round().astype(int))
             about: dict[str, Any] = {"name": name, "kind": "path", "dims": tuple(map(str, data.dims[:-2]))}
             about |= {"unit": str(data.attrs["units"]), "times": tuple(map(float, years[steps]))}

@@ -108,15 +108,15 @@ def lever_controls(run: Projection) -> list[LeverControl]:
     [('Goal', 6, '2.25 FLOP')]
     """
     words, called = Labels(run), AssumptionLabels(run)
-    return [] if run.swept else [_control(run, lever, words, called) for lever in movable(run)]
+    return [] if run.swept else [_lever_control(run, lever, words, called) for lever in movable(run)]
 
 
-def _control(run: Projection, lever: Lever, words: Labels, called: AssumptionLabels) -> LeverControl:
+def _lever_control(run: Projection, lever: Lever, words: Labels, called: AssumptionLabels) -> LeverControl:
     if lever.since is not None:
         unit, numbers = "", np.array([1.0])
     else:
         unit, numbers = _unit_and_default(run, lever.name, called)
-    stops = [_stop(lever, value, unit, words) for value in lever.points()]
+    stops = [_lever_stop(lever, value, unit, words) for value in lever.points()]
     middle = float(np.median(numbers)) if len(numbers) else math.nan
     changes = lever.since is not None
     about: dict[str, Any] = {"name": lever.name, "label": lever.label, "about": lever.about, "changes": changes}
@@ -127,7 +127,7 @@ def _control(run: Projection, lever: Lever, words: Labels, called: AssumptionLab
         return LeverControl(stops=tuple(stops), at=list(shares).index(likely), stated=position, **about)
     fixed = len(numbers) > 0 and float(np.min(numbers)) == float(np.max(numbers))
     if not fixed or any(math.isnan(each.size) for each in stops):
-        at, position = _nearest(stops, middle), _interval_text(numbers, unit)
+        at, position = _nearest_stop(stops, middle), _interval_text(numbers, unit)
         return LeverControl(stops=tuple(stops), at=at, stated=position, **about)
     own = LeverStop(value="", label=_stop_text(lever, middle, unit), size=middle)
     stops = _with(stops, own)
@@ -162,7 +162,7 @@ def _unit_and_default(run: Projection, name: str, called: AssumptionLabels) -> t
     return "", np.array([])
 
 
-def _stop(lever: Lever, value: str, unit: str, words: Labels) -> LeverStop:
+def _lever_stop(lever: Lever, value: str, unit: str, words: Labels) -> LeverStop:
     typed = lever.command(value)
     if lever.since is not None:
         size = float(value.removesuffix("*"))
@@ -191,7 +191,7 @@ def _interval_text(numbers: np.ndarray[Any, Any], unit: str) -> str:
     return f"{middle} ({low} to {high})"
 
 
-def _nearest(stops: list[LeverStop], size: float) -> int:
+def _nearest_stop(stops: list[LeverStop], size: float) -> int:
     """Return the place of the stop that is nearest, by ratio where all are positive."""
     sizes = np.array([each.size for each in stops])
     if not np.isfinite(sizes).all() or not math.isfinite(size):
@@ -279,14 +279,14 @@ def carried_answer(run: Projection, page: Projection, page_titles: Mapping[str, 
     curve: list[float | None] = []
     if isinstance(opening, (DateAnswer, ValueAnswer)):
         rows = {
-            choice: [_encoded(opening, {**opening.default, choice: value}, start) for value in opening.values(choice)]
+            choice: [_encode(opening, {**opening.default, choice: value}, start) for value in opening.values(choice)]
             for choice in opening.choices
         }
-        curve = [_round_for_page(each, start if opening.kind == "when" else 0.0) for each in _curve(opening)]
+        curve = [_round_for_page(each, start if opening.kind == "when" else 0.0) for each in _sentence_curve(opening)]
     return {
         "sentence": opening_sentence(run),
         "changed": settings_sentence(run, words),
-        "answers": {_answer_key(each): _encoded(each, _default(each), start) for each in _numeric(run)},
+        "answers": {_answer_key(each): _encode(each, _default(each), start) for each in _numeric(run)},
         "titles": {key: title for key, title in answer_titles(run).items() if page_titles.get(key) != title},
         "rows": rows,
         "curve": curve,
@@ -327,7 +327,7 @@ def _answer_title(answer: DateAnswer | ValueAnswer, words: Labels) -> str:
     return f"{value_title(answer, _default(answer), words)}, {on_date(answer.date)}"
 
 
-def _curve(answer: DateAnswer | ValueAnswer) -> tuple[float, ...]:
+def _sentence_curve(answer: DateAnswer | ValueAnswer) -> tuple[float, ...]:
     found = answer.headline
     if found is None or found.medians is not None:
         return ()
@@ -342,7 +342,7 @@ def _round_for_page(value: float, start: float = 0.0) -> float | None:
     return round(value - start, 3) if start else float(f"{value:.4g}")
 
 
-def _encoded(answer: DateAnswer | ValueAnswer, chosen: Mapping[str, str], first: float) -> Any:
+def _encode(answer: DateAnswer | ValueAnswer, chosen: Mapping[str, str], first: float) -> Any:
     """Return an answer under values of choices: its quantiles and shares, or the range of several medians."""
     found, start = answer.over(chosen), first if answer.kind == "when" else 0.0
     if found is None:

@@ -142,17 +142,17 @@ def answer_data(run: Projection, worlds: EncodedDraws, lever_answers: LeverAnswe
         "stated": carried_answer(run, run, answer_titles(run)),
         "moved_draws": 0 if lever_answers is None else lever_answers.draws,
         "questions": [
-            _question(worlds.answers[name, 0], words) | {"sides": worlds.sides(name)} | encode_codes(each)
+            _question_row(worlds.answers[name, 0], words) | {"sides": worlds.sides(name)} | encode_codes(each)
             for name, each in worlds.questions.items()
         ],
-        "firsts": [_contest(each, words) for each in run.firsts],
+        "firsts": [_contest_row(each, words) for each in run.firsts],
         "columns": COLUMNS | {"date": date_columns(last)},
         "most_orders": MAX_RANKING_COMBINATIONS,
         "most_said": MAX_SENTENCE_COMBINATIONS,
         "most_named": MAX_NAMED,
         "values": [
             shorter(
-                {"name": name, "place": place, **encode_codes(each)} | _question(worlds.answers[name, place], words)
+                {"name": name, "place": place, **encode_codes(each)} | _question_row(worlds.answers[name, place], words)
                 | {"sides": worlds.sides(name), "scales": unit_scales(each.unit)}
             )
             for (name, place), each in worlds.values.items()
@@ -242,7 +242,7 @@ def _choice_data(run: Projection, words: Labels) -> Iterator[dict[str, Any]]:
         yield {"name": name, "label": words(name), "values": values, "kind": kind, **weights}
 
 
-def _question(answer: ProjectedAnswer, words: Labels) -> dict[str, Any]:
+def _question_row(answer: ProjectedAnswer, words: Labels) -> dict[str, Any]:
     """Return what is asked: its clause under every combination of the definitions, and which rivals are pooled."""
     own = list(answer.default)
     chosen = list(answer.combinations(own))
@@ -253,7 +253,7 @@ def _question(answer: ProjectedAnswer, words: Labels) -> dict[str, Any]:
     else:
         assert isinstance(answer, DateAnswer)
         clauses = [event(answer, each, words) for each in chosen]
-        more = {"short": event(answer, {}, words), **_threshold(answer)}
+        more = {"short": event(answer, {}, words), **_threshold_record(answer)}
     for each in chosen if answer.name in answer.run.says else ():
         observed, now = now_of(answer, each)
         own_words = {"sentences": authored_sentences(answer, each, words), "observed": observed, "now": now}
@@ -262,7 +262,7 @@ def _question(answer: ProjectedAnswer, words: Labels) -> dict[str, Any]:
     return {"name": answer.name, **about, **more}
 
 
-def _contest(answer: FirstAnswer, words: Labels) -> dict[str, Any]:
+def _contest_row(answer: FirstAnswer, words: Labels) -> dict[str, Any]:
     """Return what is asked to come first, with its questions."""
     title = answer.title or "what comes first"
     return {
@@ -306,7 +306,7 @@ def _contender_texts(ranking: RankingAnswer, chosen: Mapping[str, str], words: L
     return {slot: [words.slot(CONTENDER_SLOT.sub("", slot), each) for each in over] for slot in slots}
 
 
-def _threshold(answer: DateAnswer) -> dict[str, Any]:
+def _threshold_record(answer: DateAnswer) -> dict[str, Any]:
     """Return the number that a question compares one quantity with: in the quantity's unit, and as the question has it.
 
     ``factor`` makes the quantity's unit that of the question, whose names are ``scales``.

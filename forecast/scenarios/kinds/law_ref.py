@@ -135,7 +135,7 @@ class LawRef(ModelKind):
         models: dict[tuple[str, ...], Model] = {}
         for values, chosen in walk_choices(scenario, own):
             if not isinstance(self.law, str):
-                models[values] = _of_fit(self, self.law, name, stream(scenario.streams, name), key)
+                models[values] = _model_of_fit(self, self.law, name, stream(scenario.streams, name), key)
                 continue
             models[values] = _resolve(
                 self,
@@ -237,7 +237,7 @@ def _resolve(quantity: LawRef, law: str, fit: str, data: str, *, name: str, stre
     from forecast.fit.save import load_fit
     from forecast.models.law_fits import fitted_law
 
-    form, published = _law(quantity, law, key)
+    form, published = _parse_law(quantity, law, key)
     for variable in form.variables:
         if variable in LAW_KEYS:
             raise ScenarioError(f"{key}.law: its variable '{variable}' has the name of a key and cannot be wired")
@@ -268,25 +268,25 @@ def _resolve(quantity: LawRef, law: str, fit: str, data: str, *, name: str, stre
             + "fit, or data to fit it to"
         )
     return fitted_law(
-        form, name=name, stream=stream, shared=_identity(result) if result else "", parameters=result,
+        form, name=name, stream=stream, shared=_fit_identity(result) if result else "", parameters=result,
         data=data, y=quantity.y, let=quantity.let, where=quantity.where, objective=quantity.objective,
         scatter=quantity.scatter, qualifiers=quantity.qualifiers, file=fit,
     )  # fmt: skip
 
 
-def _of_fit(quantity: LawRef, fit: Fit, name: str, stream: str, key: str) -> Model:
+def _model_of_fit(quantity: LawRef, fit: Fit, name: str, stream: str, key: str) -> Model:
     """Return the model of a fit in hand."""
     from forecast.models.law_fits import fitted_law
 
     if fit.law.levels:
         raise ScenarioError(f"{key}.law: has groups: take what it says of one, fit.group(LABEL)")
     return fitted_law(
-        fit.law, name=name, stream=stream, shared=_identity(fit), parameters=fit, scatter=quantity.scatter,
+        fit.law, name=name, stream=stream, shared=_fit_identity(fit), parameters=fit, scatter=quantity.scatter,
         qualifiers=quantity.qualifiers,
     )  # fmt: skip
 
 
-def _identity(fit: Fit) -> str:
+def _fit_identity(fit: Fit) -> str:
     """Return the name by which the parameters of a fit are drawn, wherever it is used.
 
     They are the same unknown constants in every quantity that the fit gives, as a registered model is one model.
@@ -297,7 +297,7 @@ def _identity(fit: Fit) -> str:
     return f"{fit.name}#{hashlib.blake2b(told.encode(), digest_size=8).hexdigest()}"
 
 
-def _law(quantity: LawRef, text: str, key: str) -> tuple[Law, str]:
+def _parse_law(quantity: LawRef, text: str, key: str) -> tuple[Law, str]:
     """Return the law, and the name of the published parameters that stand behind it."""
     from forecast.laws import Law, law as registered
 

@@ -54,7 +54,7 @@ class Prior(StatedKind):
         """Return a number with its distribution."""
         for side in ("floor", "ceiling"):
             if f"{side}_of" in record:
-                record = _of_quantity(reader, record, key, side)
+                record = _with_quantity_bound(reader, record, key, side)
         numbers = {k: v for k, v in record.items() if k not in ("unit", "qualifiers", "published", "earlier")}
         result = distribution(numbers, where=f"{reader.where}: {key}")
         published, earlier = reader.published(record, key), None
@@ -75,7 +75,7 @@ class Prior(StatedKind):
         return plan.number(node.name, plan.known(node.name, self.published, self.distribution, self.earlier))
 
 
-def _of_quantity(reader: ScenarioReader, record: Mapping[str, Any], key: str, side: str) -> dict[str, Any]:
+def _with_quantity_bound(reader: ScenarioReader, record: Mapping[str, Any], key: str, side: str) -> dict[str, Any]:
     """Return a record with the bound of a quantity of the world in place of that quantity's name."""
     spec = get_registry().find("quantity", reader.text(record, f"{side}_of", key), where=f"{reader.where}: {key}").spec
     assert isinstance(spec, QuantitySpec)

@@ -115,7 +115,7 @@ class TableValue(QuantityKind):
         for column, value in reader.mapping(record, "where", key).items():
             at = f"{key}.where.{column}"
             if isinstance(value, Mapping):
-                where[column] = _by_choice(reader, value, choices, at)
+                where[column] = _read_by_choice(reader, value, choices, at)
                 continue
             texts = reader.cell_texts(value, at)
             for text in texts:
@@ -194,7 +194,9 @@ class TableValue(QuantityKind):
         return tuple((table, None) for table in self.tables) if node.figures else ()
 
 
-def _by_choice(reader: ScenarioReader, record: Mapping[str, Any], choices: Mapping[str, Any], key: str) -> ByChoice:
+def _read_by_choice(
+    reader: ScenarioReader, record: Mapping[str, Any], choices: Mapping[str, Any], key: str
+) -> ByChoice:
     """Read what depends on a choice: its keys are the values of one."""
     owners = [n for n, v in choices.items() if isinstance(v, Choice) and set(v.values) == set(record)]
     if len(owners) != 1:

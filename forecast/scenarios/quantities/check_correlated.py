@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from forecast.scenarios.quantities.kind import QuantityKind
 
 
-def together(
+def check_correlated_quantities(
     graph: ScenarioGraph, whole: Callable[[], object] | None
 ) -> tuple[dict[str, Correlation], dict[str, tuple[str, str]]]:
     """Check who moves together; return the groups of whose draws depend on others', and their fitted numbers, by model.
@@ -49,13 +49,13 @@ def together(
             if name in graph.nodes or name in graph.inputs:
                 if not _is_one_uniform(graph.nodes[name].quantity if name in graph.nodes else graph.inputs[name], name):
                     raise ScenarioError(f"{key}.of: '{printable(name, 80)}' has no distribution of its own to be "
-                                        f"drawn from; {_could_be(graph, name)}")  # fmt: skip
+                                        f"drawn from; {_correlatable_instead(graph, name)}")  # fmt: skip
                 continue
             found = setting_targets.fitted_models(graph, name)
             if not found and whole is not None:
                 whole()  # where the name is known to nothing at all, this says so
             elif not found:
-                offered = _correlatable(graph, graph.quantities)
+                offered = _correlatable_names(graph, graph.quantities)
                 raise UnknownNameError("quantity, input or fitted number", name, offered, where=f"{key}.of")
             parameter = name.rpartition(".")[2]
             for owner in found:
@@ -70,7 +70,7 @@ def together(
     return groups, fitted
 
 
-def _correlatable(graph: ScenarioGraph, names: Iterable[str]) -> list[str]:
+def _correlatable_names(graph: ScenarioGraph, names: Iterable[str]) -> list[str]:
     """Return what may move together with others, of these quantities: numbers, inputs of models, growths of trends."""
     out: dict[str, None] = {}
     for name in names:
@@ -87,12 +87,12 @@ def _correlatable(graph: ScenarioGraph, names: Iterable[str]) -> list[str]:
     return list(out)
 
 
-def _could_be(graph: ScenarioGraph, name: str) -> str:
+def _correlatable_instead(graph: ScenarioGraph, name: str) -> str:
     """Say what may move together with others instead of a quantity: of what stands behind it, the nearest first."""
-    known = _correlatable(
+    known = _correlatable_names(
         graph, [each for each in setting_targets.with_dependencies(graph, [name]) if not graph.nodes[each].hidden]
     )
-    known = known or _correlatable(graph, graph.quantities)
+    known = known or _correlatable_names(graph, graph.quantities)
     return f"what could be: {first_names(known)}" if known else "the scenario has nothing that could be"
 
 

@@ -88,12 +88,14 @@ def read_correlations(reader: ScenarioReader, record: Mapping[str, Any]) -> Iter
             grouped[name] = number
         if ("rho" in group) == ("matrix" in group):
             raise reader.fail(key, "expected rho, or a matrix, and not both")
-        made = Correlation(of=names, matrix=_matrix(reader, group, len(names), key))
+        made = Correlation(of=names, matrix=_read_matrix(reader, group, len(names), key))
         made.factor(where=f"{printable(reader.where)}: {key}")
         yield made
 
 
-def _matrix(reader: ScenarioReader, group: Mapping[str, Any], size: int, key: str) -> tuple[tuple[float, ...], ...]:
+def _read_matrix(
+    reader: ScenarioReader, group: Mapping[str, Any], size: int, key: str
+) -> tuple[tuple[float, ...], ...]:
     if "rho" in group:
         rho = reader.finite(group["rho"], f"{key}.rho")
         if not -1 < rho < 1:

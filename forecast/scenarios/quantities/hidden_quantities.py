@@ -107,7 +107,7 @@ def _uses_time(*nodes: Node) -> bool:
     )
 
 
-def _of_stocks(formula: Formula, scenario: Scenario, key: str) -> Formula:
+def _with_stock_rates(formula: Formula, scenario: Scenario, key: str) -> Formula:
     """Return a formula with a stock's own in the place of ``log_rate(S)`` and ``rate(S)``."""
 
     def swapped(made: Node) -> Node:
@@ -167,7 +167,7 @@ def hide_functions(scenario: Scenario) -> tuple[Scenario, Mapping[str, str]]:
     hidden = Hidden()
 
     def formula(formula: Formula, key: str, what: str = "", known: Collection[str] = ()) -> Formula:
-        formula = _of_stocks(formula, scenario, key)
+        formula = _with_stock_rates(formula, scenario, key)
         free = [name for name in formula.names if name.startswith("{") and name not in known]
         formula = with_choice_names(
             formula, {n: hidden.number(n, scenario, key, Chosen(choice=n.strip("{}"))) for n in free}

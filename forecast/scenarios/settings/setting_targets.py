@@ -194,7 +194,7 @@ def check_has_effect(graph: ScenarioGraph, keys: Iterable[str], verb: str) -> No
         else:
             useless = means.isdisjoint(needed_by_questions(graph))
         if useless:
-            raise UsageError(f"{verb} {printable(key, 80)}: {_instead(graph, means, shown=verb == 'set')}")
+            raise UsageError(f"{verb} {printable(key, 80)}: {_dependencies_text(graph, means, shown=verb == 'set')}")
 
 
 def check_changes(graph: ScenarioGraph) -> None:
@@ -208,7 +208,7 @@ def check_changes(graph: ScenarioGraph) -> None:
     for number, change in enumerate(graph.scenario.changes, 1):
         if not _shows_change(graph, {change.of}, own=True):
             where = f"{graph.scenario.where}: changes[{number}].of: '{change.of}'"
-            raise UsageError(f"{where}: {_instead(graph, {change.of}, shown=True)}")
+            raise UsageError(f"{where}: {_dependencies_text(graph, {change.of}, shown=True)}")
 
 
 def opening_question(graph: ScenarioGraph, keys: Iterable[str]) -> str:
@@ -273,7 +273,7 @@ def with_dependents(graph: ScenarioGraph, changed: Iterable[str], unset: Collect
     return set(reachable(changed, lambda name: users.get(name, ())))
 
 
-def _instead(graph: ScenarioGraph, changed: Collection[str], *, shown: bool) -> str:
+def _dependencies_text(graph: ScenarioGraph, changed: Collection[str], *, shown: bool) -> str:
     """Say what an answer depends on, those first that are fewest steps away from what was to be changed."""
     known = needed_by_questions(graph, shown=shown)
     beside: dict[str, list[str]] = {}

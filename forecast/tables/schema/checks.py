@@ -210,7 +210,7 @@ def _failing_rows(
     rows = list(range(len(csv.lines)))
     for column, texts in check.where.items():
         rows = [r for r in rows if _key_text(columns[column][r]) in texts]
-    there = {OTHER_PREFIX: _paired_rows(check, resource, keys, rows), PREVIOUS_PREFIX: _before(check, columns, rows)}
+    there = {OTHER_PREFIX: _paired_rows(check, resource, keys, rows), PREVIOUS_PREFIX: _earlier(check, columns, rows)}
     figures: dict[str, AnyArray] = {}
     for name, (prefix, column) in wanted.items():
         places = there[prefix] if prefix else rows
@@ -248,7 +248,7 @@ def _paired_rows(check: Check, resource: Resource, keys: list[tuple[str, ...]], 
     return [at.get(tuple(c if c is not None else k for c, k in zip(changed, keys[r], strict=True))) for r in rows]
 
 
-def _before(check: Check, columns: Mapping[str, list[Any]], rows: list[int]) -> list[int | None]:
+def _earlier(check: Check, columns: Mapping[str, list[Any]], rows: list[int]) -> list[int | None]:
     """Return, for each row, the nearest earlier one that has the figures the check compares with."""
     if not check.previous:
         return []

@@ -343,7 +343,7 @@ def _read_checks(r: _DescriptorReader, schema: Mapping[str, Any], at: str) -> tu
     return tuple(found)
 
 
-def _among(r: _DescriptorReader, listed: Sequence[str], names: Sequence[str], at: str) -> tuple[str, ...]:
+def _check_field_names(r: _DescriptorReader, listed: Sequence[str], names: Sequence[str], at: str) -> tuple[str, ...]:
     """Return names of fields, and say which are none."""
     for name in listed:
         if name not in names:
@@ -379,10 +379,10 @@ def _schema(r: _DescriptorReader, raw: Any, at: str) -> dict[str, Any] | None:
         r.fail(f"{at}.primaryKey", "a field is named twice")
     return {
         "fields": tuple(fields),
-        "key": _among(r, key, names, f"{at}.primaryKey"),
+        "key": _check_field_names(r, key, names, f"{at}.primaryKey"),
         "missing": frozenset({"", *top.get("missingValues", [""])}),
         "checks": _read_checks(r, top, at),
-        "separate": _among(r, top.get("separate", []), names, f"{at}.separate"),
+        "separate": _check_field_names(r, top.get("separate", []), names, f"{at}.separate"),
     }
 
 

@@ -24,8 +24,8 @@ from forecast_capability.accounts.ratios import (
     RUNS_EDITION,
     Ratio,
     Tables,
-    of_link,
     pooled_spread,
+    read_ratios,
     summed,
 )
 from forecast_capability.accounts.slips import EDITION_DAYS, due_steps, plan_revisions
@@ -128,7 +128,7 @@ class _Ratio(_OfLink):
 
 def _known(link: str, tables: Tables, name: str) -> list[Ratio]:
     """Return the ratios of a link by year, or say that there are none."""
-    found = of_link(link, tables)
+    found = read_ratios(link, tables)
     if not found:
         raise DataError(f"{name}: no year of the accounts has it: {RATIOS[link].title}")
     return found
@@ -257,7 +257,7 @@ last = _Last.from_spec
 @dataclass(frozen=True, kw_only=True)
 class _ShareGain(ModelRecord):
     def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
-        logs = np.log([ratio.value for ratio in of_link("run-share-growth", Tables(as_of))])
+        logs = np.log([ratio.value for ratio in read_ratios("run-share-growth", Tables(as_of))])
         if len(logs) < 2:
             raise DataError(f"{self.name}: expected two years of growth of the share, got {len(logs)}")
         mean, spread = float(logs.mean()), float(logs.std(ddof=1))

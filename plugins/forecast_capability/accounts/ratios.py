@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from forecast.tables.columns import Columns
 
 
-__all__ = ["CLOSES_WITHIN", "RATIOS", "Link", "Ratio", "Tables", "accounts", "of_link", "pooled_spread", "summed"]
+__all__ = ["CLOSES_WITHIN", "RATIOS", "Link", "Ratio", "Tables", "accounts", "pooled_spread", "read_ratios", "summed"]
 
 #: Two figures agree if they differ by no more than this factor.
 CLOSES_WITHIN = 1.2
@@ -503,7 +503,7 @@ RATIOS: dict[str, Link] = {
 }
 
 
-def of_link(link: str, tables: Tables) -> list[Ratio]:
+def read_ratios(link: str, tables: Tables) -> list[Ratio]:
     """Return the ratios of one link, the earliest first.
 
     Examples
@@ -522,7 +522,7 @@ def of_link(link: str, tables: Tables) -> list[Ratio]:
 def accounts(as_of: float | None = None) -> list[Ratio]:
     """Return every ratio of every year that was known before a date."""
     tables = Tables(as_of)
-    return [ratio for link in RATIOS for ratio in of_link(link, tables)]
+    return [ratio for link in RATIOS for ratio in read_ratios(link, tables)]
 
 
 def pooled_spread(tables: Tables, links: tuple[str, ...]) -> tuple[float, int]:
@@ -536,7 +536,7 @@ def pooled_spread(tables: Tables, links: tuple[str, ...]) -> tuple[float, int]:
     DataError
         Where no link has two ratios.
     """
-    logs = [np.log([ratio.value for ratio in of_link(link, tables)]) for link in links]
+    logs = [np.log([ratio.value for ratio in read_ratios(link, tables)]) for link in links]
     dof = sum(len(each) - 1 for each in logs if len(each) > 1)
     if not dof:
         raise DataError("accounts: no link has two ratios yet, so that nothing says how far they spread")

@@ -204,7 +204,7 @@ def _models(as_of: float | None, *, rescore: bool = True) -> dict[str, _Row]:
         rows, dates = _read(INDEX_TABLE, {"edition": INDEX_EDITION}, as_of, "release_date")
     except EmptyDataError:
         return {}
-    found = dict(zip(map(str, rows.column("model")), _of_index(rows, dates, 0.0), strict=True))
+    found = dict(zip(map(str, rows.column("model")), _index_rows(rows, dates, 0.0), strict=True))
     try:
         later, later_dates = _read(INDEX_TABLE, {"edition": LATER_EDITION}, as_of, "release_date")
     except EmptyDataError:
@@ -213,7 +213,7 @@ def _models(as_of: float | None, *, rescore: bool = True) -> dict[str, _Row]:
         points = dict(zip(map(str, later.column("model")), later.numeric("eci"), strict=True))
         both = [float(found[name]["value"]) - points[name] for name in points if name in found]  # type: ignore[arg-type]
         shift = float(np.mean(both)) if both else 0.0
-        for row in _of_index(later, later_dates, shift):
+        for row in _index_rows(later, later_dates, shift):
             found.setdefault(str(row["model"]), row)
     if rescore and as_of is not None and as_of < EDITION_YEAR:
         anew = rescored({name: float(row["value"]) for name, row in found.items()}, as_of)  # type: ignore[arg-type]
@@ -228,7 +228,7 @@ def _models(as_of: float | None, *, rescore: bool = True) -> dict[str, _Row]:
     return found
 
 
-def _of_index(rows: Columns, dates: Array, shift: float) -> list[_Row]:
+def _index_rows(rows: Columns, dates: Array, shift: float) -> list[_Row]:
     flops, sureness = rows.numeric("training_compute"), rows.column("compute_confidence")
     width = rows.numeric("eci_high") - rows.numeric("eci_low")
     result = []

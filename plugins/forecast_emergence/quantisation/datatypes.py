@@ -155,7 +155,7 @@ def _nearest_codes(values: Array, book: Array) -> Array:
     return np.searchsorted(middles, values).astype(np.uint8 if len(book) <= 256 else np.uint16)
 
 
-def _in_blocks(values: Array, block: int) -> tuple[Array, Array]:
+def _split_blocks(values: Array, block: int) -> tuple[Array, Array]:
     padded = np.zeros(-(-values.size // block) * block, dtype=values.dtype)
     padded[: values.size] = values.ravel()
     rows = padded.reshape(-1, block)
@@ -191,10 +191,10 @@ def quantise_blocks(
     book = codebook(data_type) if isinstance(data_type, str) else checked(data_type, "data_type", ndim=1)
     if len(book) < 2 or (np.diff(book) <= 0).any() or np.abs(book).max() > 1:
         raise UsageError("data_type: expected two or more rising numbers from -1 to 1")
-    rows, constants = _in_blocks(values, int(block))
+    rows, constants = _split_blocks(values, int(block))
     if double:
         middle = constants.mean()
-        second, largest = _in_blocks(constants - middle, SECOND_BLOCK)
+        second, largest = _split_blocks(constants - middle, SECOND_BLOCK)
         small = floating(4, 3)
         kept = small[_nearest_codes(second / np.where(largest == 0, 1, largest)[:, None], small)] * largest[:, None]
         constants = np.maximum(kept.ravel()[: len(constants)] + middle, 0.0).astype(values.dtype)

@@ -76,7 +76,7 @@ class Capped(Shape):
         raise NotImplementedError
 
     def line(self, below: Array) -> Array:
-        """Return z where the curve is at log(y/K) = `below`, which is negative."""
+        """Return z where the curve is at log(y/K) = `fit_below_caps`, which is negative."""
         raise NotImplementedError
 
     def fit(self, time: Array, value: Array, *, frontier: bool = False, seed: int = 0) -> FittedShape:
@@ -92,9 +92,9 @@ class Capped(Shape):
         grid = np.linspace(top - 0.3 * float(np.ptp(y)), top + np.log(REACH), CAPS)
         shown, weights, curves = True, np.ones(1), None
         if self.cap is not None:
-            curves = below(self, time - origin, y, np.array([np.log(self.cap)]))
+            curves = fit_below_caps(self, time - origin, y, np.array([np.log(self.cap)]))
         for _ in range(0 if self.cap is not None else REFINED):
-            curves = below(self, time - origin, y, grid)
+            curves = fit_below_caps(self, time - origin, y, grid)
             found = curves.regressions(records)
             likelihood = np.logaddexp.reduce(found.likelihood, axis=1)
             likelihood -= likelihood.max()
@@ -194,7 +194,7 @@ class Curves:
         return regressions(self.basis, self.residuals, self.back, records=records)
 
 
-def below(shape: Capped, time: Array, y: Array, caps: Array) -> Curves:
+def fit_below_caps(shape: Capped, time: Array, y: Array, caps: Array) -> Curves:
     """Fit (a, r) below every cap at once: damped Gauss-Newton from the straight line through the transformed data."""
     design = np.stack([np.ones_like(time), time], axis=1)
     # what reaches above the cap is noise about it: for the start only it is put just below
@@ -297,7 +297,7 @@ class FittedCapped(ScatteredShape):
             raise UsageError(f"cap: expected a positive number, got {caps.min():g}")
         key = caps.tobytes()
         if key not in self.lately:
-            drawn = below(self.shape, self.time - self.origin, self.y, np.log(caps))
+            drawn = fit_below_caps(self.shape, self.time - self.origin, self.y, np.log(caps))
             while len(self.lately) >= LATELY:
                 del self.lately[next(iter(self.lately))]
             self.lately[key] = replace(self, drawn=drawn, noise=drawn.regressions(self.records))
@@ -318,7 +318,7 @@ class FittedCapped(ScatteredShape):
         step = np.einsum("dij,jd->di", self.noise.roots(*np.divmod(pairs, len(self.noise.rho)))[which], z)
         rise = self._rise(curves.centre[pick], step)
         most = np.sum(curves.residuals[pick] ** 2, axis=1) + 4 * rise
-        a, r = (curves.centre[pick] + self._shortened(curves.centre[pick], curves.caps[pick], step, most)).T
+        a, r = (curves.centre[pick] + self._shorten_step(curves.centre[pick], curves.caps[pick], step, most)).T
         # a curve that is at its cap wherever there are points has no rate that these tell: it stays there
         ends = np.array([self.time.min(), self.time.max()]) - self.origin
         there = (self.shape.curve(a[:, None] + r[:, None] * ends) > -0.01).all(axis=1)
@@ -333,7 +333,7 @@ class FittedCapped(ScatteredShape):
         slope = self.shape.slope(centre[:, :1] + centre[:, 1:] * time)
         return np.asarray(np.sum((slope * (step[:, :1] + step[:, 1:] * time)) ** 2, axis=1))
 
-    def _shortened(self, centre: Array, caps: Array, step: Array, most: Array) -> Array:
+    def _shorten_step(self, centre: Array, caps: Array, step: Array, most: Array) -> Array:
         """Halve the steps whose curves lie further from the points than the straight approximation says.
 
         Near its cap a curve is flat, and the approximation takes any step there for a small one.
@@ -382,7 +382,7 @@ class FittedCapped(ScatteredShape):
         out = {**drawn, **fixed}
         if "log_cap" in fixed:
             caps, place = np.unique(np.stack([drawn["log_cap"], fixed["log_cap"]]), return_inverse=True)
-            best = below(self.shape, self.time - self.origin, self.y, caps).centre[place.reshape(2, -1)]
+            best = fit_below_caps(self.shape, self.time - self.origin, self.y, caps).centre[place.reshape(2, -1)]
             moved = (best[1] - best[0]).T
             out |= {n: drawn[n] + each for n, each in zip(("offset", "rate"), moved, strict=True) if n not in fixed}
         return out

@@ -67,7 +67,7 @@ class DampedTrend(Shape):
             edges = np.clip([alpha, beta, phi], [1e-3, 1e-3, 0.802], [0.99, 0.98, 0.978])
             slope = (seen.y[-1] - seen.y[0]) / seen.span * grid.step
             found = maximise(climbing, np.array([*edges, seen.y[0] - slope, slope]))
-            return self._at(grid.y, *(float(p) for p in found.params))
+            return self._fit_point(grid.y, *(float(p) for p in found.params))
 
         return FittedStates(
             grid=grid,
@@ -79,7 +79,7 @@ class DampedTrend(Shape):
         )
 
     @staticmethod
-    def _at(y: Array, alpha: float, beta: float, phi: float, level: float, growth: float) -> Point:
+    def _fit_point(y: Array, alpha: float, beta: float, phi: float, level: float, growth: float) -> Point:
         """Return the point at the maximum of the likelihood, where initial level and growth are estimated too."""
         from statsmodels.tsa.statespace.exponential_smoothing import ExponentialSmoothing
 

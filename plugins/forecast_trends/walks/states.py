@@ -418,7 +418,7 @@ class FittedStates(FittedShape):
         centres, variances = np.empty((2, len(time), len(self.points)))
         done = int(np.sum(ahead < 0))
         if done:
-            centres[:done], ratio = self._before(time[:done])
+            centres[:done], ratio = self._past_levels(time[:done])
             variances[:done] = ratio**2 * _variance(level, covariance)
         whole = np.maximum(np.ceil(ahead[done:]) - 1, 0).astype(int)
         states, covariances = _reached(whole, state, covariance, (transition, shocks))
@@ -439,10 +439,10 @@ class FittedStates(FittedShape):
 
         The smoothed level of the draw's own parameters; draws that are high at the last cell are high before it.
         """
-        centre, ratio = self._before(when)
+        centre, ratio = self._past_levels(when)
         return np.stack([centre[:, pick], away * ratio[:, pick]], axis=1)
 
-    def _before(self, when: Array) -> tuple[Array, Array]:
+    def _past_levels(self, when: Array) -> tuple[Array, Array]:
         """Return every point's smoothed level at dates before the last cell, and its deviation over the last one's."""
         grid, past, spread = self.grid.time, self._smoothed[0], self._smoothed[1]
         at, wide = (_interpolate(when, grid, each) for each in (past, spread))

@@ -14,7 +14,7 @@ from forecast import tables, units
 from forecast.errors import DataError, UnknownNameError
 from forecast.streams import Streams
 from forecast_capability.accounts.drawn import GROWTHS, SHARES_AND_FACTORS
-from forecast_capability.accounts.ratios import RATIOS, Tables, of_link, pooled_spread
+from forecast_capability.accounts.ratios import RATIOS, Tables, pooled_spread, read_ratios
 from toolkit import command, sample
 
 accounts = command("accounts")
@@ -82,7 +82,7 @@ def test_every_ratio_is_printed_and_the_failing_ones_are_called_so(capsys):
 )
 def test_ratios_are_those_of_the_rows(link, expected):
     found = {}
-    for ratio in of_link(link, Tables()):
+    for ratio in read_ratios(link, Tables()):
         found.setdefault(ratio.year, ratio.value)
     for year, value in expected.items():
         assert found[year] == pytest.approx(value, rel=5e-3), year
@@ -100,17 +100,17 @@ def test_a_ratio_needs_all_that_it_is_made_of_by_the_date(capsys):
 
 def test_an_unknown_link_is_named():
     with pytest.raises(UnknownNameError, match="did you mean 'tracked'"):
-        of_link("trakced", Tables())
+        read_ratios("trakced", Tables())
 
 
 def test_the_spread_of_the_ratios_is_what_is_drawn():
     spread, dof = pooled_spread(Tables(), SHARES_AND_FACTORS)
-    by_hand = [np.log([r.value for r in of_link(link, Tables())]) for link in SHARES_AND_FACTORS]
+    by_hand = [np.log([r.value for r in read_ratios(link, Tables())]) for link in SHARES_AND_FACTORS]
     assert dof == sum(len(each) - 1 for each in by_hand)
     assert spread == pytest.approx(np.sqrt(sum(((e - e.mean()) ** 2).sum() for e in by_hand) / dof))
     model = forecast.model("capability/accounts-research-of-capex").fit()
     drawn = np.log(model.sample(np.array([2027.0]), {}, Streams(0, "r", 0))[0])
-    rows = of_link("research-of-capex", Tables())
+    rows = read_ratios("research-of-capex", Tables())
     assert np.median(drawn) == pytest.approx(np.mean(np.log([r.value for r in rows])), abs=0.02)
     # a Student t, wider by the error of a mean of so many
     low, high = np.quantile(drawn, [0.05, 0.95])
@@ -124,11 +124,11 @@ def test_the_spread_of_the_ratios_is_what_is_drawn():
 
 def test_the_share_that_is_tracked_is_that_of_the_last_year():
     """One place: what `forecast accounts` prints of the link is what the chips that are planned are divided by."""
-    last = of_link("tracked", Tables())[-1]
+    last = read_ratios("tracked", Tables())[-1]
     assert (last.year, last.value) == (2025, pytest.approx(5735148 / 20926382))
     np.testing.assert_array_equal(worlds()("tracked_share"), last.value)
     earlier = forecast.model("capability/accounts-tracked-now").fit(as_of=2025.5).describe().facts
-    assert (earlier["year"], earlier["value"]) == (2024, of_link("tracked", Tables())[-2].value)
+    assert (earlier["year"], earlier["value"]) == (2024, read_ratios("tracked", Tables())[-2].value)
     with pytest.raises(DataError, match="accounts-tracked-now: no year of the accounts has it"):
         forecast.model("capability/accounts-tracked-now").fit(as_of=2023.0)
 
@@ -335,6 +335,6 @@ def test_the_largest_run_is_forecast_as_of_an_earlier_date():
 
 
 def test_capital_expenditure_is_dated():
-    late, early = (of_link("capex-growth", Tables(as_of)) for as_of in (None, 2024.2))
+    late, early = (read_ratios("capex-growth", Tables(as_of)) for as_of in (None, 2024.2))
     assert {r.year for r in early} == {r.year for r in late if r.year <= 2023}
     assert set(GROWTHS) <= set(RATIOS)

@@ -83,7 +83,7 @@ def test_a_narrower_range_keeps_fewer_worlds_and_all_keeps_all(worlds):
 def test_dates_are_left_out_before_worlds_and_never_too_many(steerable):
     whole = EncodedDraws(steerable)
     assert (whole.count, whole.dates) == (2048, 24)
-    size = whole._bytes(2048, 24, ["machine"])
+    size = whole._encoded_bytes(2048, 24, ["machine"])
     fewer = EncodedDraws(steerable, limit=int(size) - 1)
     assert fewer.count == 2048
     assert fewer.dates < 24

@@ -283,15 +283,15 @@ class BasisColumns:
         ]
         weighted = [[weights * part for part in column] for column in columns]
         rows = len(result.squares)
-        result.squares[:] = _product([weights * part for part in offset], offset, rows)
+        result.squares[:] = _sum_products([weights * part for part in offset], offset, rows)
         for i in range(m):
-            result.sides[:, i] = _product(weighted[i], offset, rows)
+            result.sides[:, i] = _sum_products(weighted[i], offset, rows)
             for j in range(i + 1):
-                result.products[:, i, j] = result.products[:, j, i] = _product(weighted[i], columns[j], rows)
+                result.products[:, i, j] = result.products[:, j, i] = _sum_products(weighted[i], columns[j], rows)
         return result
 
 
-def _product(left: list[Array], right: list[Array], rows: int) -> Array:
+def _sum_products(left: list[Array], right: list[Array], rows: int) -> Array:
     """Return the sum of a product and its first derivatives, (rows, B)."""
 
     def dot(i: int, j: int) -> Array:

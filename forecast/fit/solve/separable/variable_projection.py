@@ -96,7 +96,7 @@ class Projected:
         for first in range(0, count, size):
             rows = slice(first, min(first + size, count))
             with np.errstate(all="ignore"):
-                self._block(target.take(rows), self.basis.take(rows), self._poles(rows), solved, rows, blind)
+                self._solve_block(target.take(rows), self.basis.take(rows), self._poles(rows), solved, rows, blind)
         return solved
 
     def edges(self, target: Target, rows: IntArray) -> tuple[Array, IntArray]:
@@ -142,12 +142,12 @@ class Projected:
     def _poles(self, rows: Any) -> Poles | None:
         return None if self.poles is None else self.poles.take(rows)
 
-    def _block(
+    def _solve_block(
         self, target: Target, basis: Basis, poles: Poles | None, solved: NewtonResult, rows: slice, blind: float
     ) -> None:
         losses = self._losses(basis, *_points_first(target))
         jumps = self._grid_poles(poles, losses.shape)
-        ids, places = _valleys(np.where(jumps, np.inf, losses), target.solver.grid)
+        ids, places = _lowest_valleys(np.where(jumps, np.inf, losses), target.solver.grid)
         q, steps, whole = self._lowest(target, basis, poles, losses, ids, places)
         good = np.isfinite(q).all(axis=0)
         good &= (q >= self.coordinates.lower[:, None]).all(axis=0) & (q <= self.coordinates.upper[:, None]).all(axis=0)
@@ -196,7 +196,7 @@ class Projected:
         places: IntArray,
     ) -> tuple[Array, IntArray, Array]:  # fmt: skip
         """Follow the valleys of each curve, which stand in its order, down; return the lowest end of each."""
-        q, steps, whole = self._ends(target, basis, losses, ids, places)
+        q, steps, whole = self._valley_ends(target, basis, losses, ids, places)
         if ids.size == losses.shape[1]:
             return q, steps, whole
         value = target.take(ids).value(np.nan_to_num(q))
@@ -207,7 +207,7 @@ class Projected:
         chosen = order[np.searchsorted(ids[order], np.arange(losses.shape[1]))]
         return q[:, chosen], steps[chosen], whole[chosen]
 
-    def _ends(
+    def _valley_ends(
         self, target: Target, basis: Basis, losses: Array, ids: IntArray, places: IntArray
     ) -> tuple[Array, IntArray, Array]:
         """Follow some valleys of some curves down; see `_followed`."""
@@ -223,12 +223,12 @@ class Projected:
         Of one curve any difference counts, as there is something to be said of it; of many, one beyond chance.
         """
         closer = np.zeros(value.size, dtype=bool)
-        ids, places = _valleys(losses, target.solver.grid)
+        ids, places = _lowest_valleys(losses, target.solver.grid)
         least = losses[places, ids]
         near = np.isfinite(least) & ((least < NEAR_POLES * value[ids]) | (value.size == 1))
         ids, places = ids[near], places[near]
         if ids.size:
-            q, _, _ = self._ends(target, basis, losses, ids, places)
+            q, _, _ = self._valley_ends(target, basis, losses, ids, places)
             end = target.take(ids).value(np.nan_to_num(q))
             better = end < value[ids] * (1 - OPTIMUM_RTOL)
             if value.size > 1:
@@ -268,7 +268,8 @@ class Projected:
         shape = (y.shape[0], theta.size)
         table = np.array([np.broadcast_to(c, shape) for c in columns])
         base = np.broadcast_to(offset, shape) if np.any(offset) else None
-        return _each(base, table, y, weights) if weights.shape[1] > 1 else _shared_residuals(base, table, y, weights)
+        residuals = _own_residuals if weights.shape[1] > 1 else _shared_residuals
+        return residuals(base, table, y, weights)
 
     def _followed(
         self, basis: Basis, y: Array, weights: Array, u: Array, low: Array, high: Array
@@ -320,7 +321,7 @@ class Projected:
         return found, steps, whole
 
 
-def _valleys(losses: Array, options: GridOptions) -> tuple[IntArray, IntArray]:
+def _lowest_valleys(losses: Array, options: GridOptions) -> tuple[IntArray, IntArray]:
     """Return the lowest few valleys of each curve on the grid, (G, B): whose they are, in order, and their places."""
     losses = np.where(np.isfinite(losses), losses, np.inf)
     edge = np.full((1, losses.shape[1]), np.inf)
@@ -362,7 +363,7 @@ def _shared_residuals(offset: Array | None, columns: Array, y: Array, weights: A
     return np.asarray(found)
 
 
-def _each(offset: Array | None, columns: Array, y: Array, weights: Array) -> Array:
+def _own_residuals(offset: Array | None, columns: Array, y: Array, weights: Array) -> Array:
     """Return what is left where curves share their points, but each has weights of its own."""
     m, shape = len(columns), (columns.shape[2], y.shape[1])
     weighted = weights * y
