@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from forecast.contract.specs import PublishedFit
     from forecast.fit.data.observations import Observations
     from forecast.fit.diagnostics.identifiability import Diagnostics
-    from forecast.fit.inference.replicates import Replicates
+    from forecast.fit.inference.bootstrap_replicates import Replicates
     from forecast.fit.inference.uncertainty import Uncertainty
     from forecast.fit.solutions import Solutions
     from forecast.laws import Law

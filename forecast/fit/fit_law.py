@@ -22,8 +22,8 @@ from forecast.fit.problem.coordinates import law_label, solver_coordinates, star
 from forecast.fit.problem.problem import Problem
 from forecast.fit.problem.setting import Setting
 from forecast.fit.solve.domain import check_domain
+from forecast.fit.solve.estimated_scatter import with_scatter
 from forecast.fit.solve.parallel import check_workers
-from forecast.fit.solve.scatter import with_scatter
 from forecast.fit.solver_options import SolverOptions
 from forecast.tables.schema import separate
 

@@ -20,7 +20,7 @@ from forecast.fit.fit import Fit
 if TYPE_CHECKING:
     from forecast.fit.data.observations import Observations
     from forecast.fit.diagnostics.identifiability import Diagnostics
-    from forecast.fit.inference.replicates import Replicates
+    from forecast.fit.inference.bootstrap_replicates import Replicates
     from forecast.fit.solutions import Solutions
     from forecast.laws import Law
 

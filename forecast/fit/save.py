@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from forecast.fit.data.observations import Observations
     from forecast.fit.fit import Fit
     from forecast.fit.fits import Fits
-    from forecast.fit.inference.replicates import Replicates
+    from forecast.fit.inference.bootstrap_replicates import Replicates
     from forecast.fit.problem.setting import Setting
     from forecast.fit.solutions import Solutions
     from forecast.laws import Law
@@ -423,7 +423,7 @@ def _build_curves(law: Law, record: Mapping[str, Any], arrays: Mapping[str, Any]
 def _build_replicates(
     names: tuple[str, ...], drawn: Mapping[str, Any], arrays: Mapping[str, Any], where: str
 ) -> tuple[Replicates | None, ...]:
-    from forecast.fit.inference.replicates import Replicates
+    from forecast.fit.inference.bootstrap_replicates import Replicates
     from forecast.fit.inference.resample import SCHEMES
 
     check_record(drawn["resample"], one_of_words(*SCHEMES), where=where, at="bootstrap.resample")

@@ -24,7 +24,7 @@ from forecast.fit.solve.multistart import outcome
 
 if TYPE_CHECKING:
     from forecast.fit.data.observations import Observations
-    from forecast.fit.inference.replicates import Replicates
+    from forecast.fit.inference.bootstrap_replicates import Replicates
     from forecast.fit.objectives.objective import Objective
     from forecast.fit.problem.setting import Setting
     from forecast.laws import Law

@@ -74,9 +74,9 @@ def forecast_quantities() -> tuple[QuantitySpec, ...]:
 @hookimpl
 def forecast_models() -> Iterator[ModelSpec]:
     """Bring the estimates of every author, their mixture, the evidence by year, and a brain's power and mass."""
-    from forecast_brain import authors, body, carlsmith, dettmers, levels
+    from forecast_brain import authors, body, carlsmith, dettmers, emulation_levels
 
-    for module in (dettmers, authors, levels, carlsmith, body):
+    for module in (dettmers, authors, emulation_levels, carlsmith, body):
         yield from module.models()
     yield ModelSpec(
         name="evidence",

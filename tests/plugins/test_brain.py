@@ -10,8 +10,8 @@ import pytest
 import forecast
 from forecast.contract.registry import get_registry
 from forecast.contract.specs import EstimateSpec, MixtureSpec
+from forecast_brain.emulation_levels import LEVELS
 from forecast_brain.evidence import PUBLISHED
-from forecast_brain.levels import LEVELS
 
 #: One an author: those that are pooled.
 POOLED = ["ai-impacts-2015", "carlsmith-2020", "dettmers-2015", "kurzweil-2005", "moravec-1997",

@@ -10,8 +10,8 @@ from forecast.evaluation.rolling_origin import backtest, benchmark_models, score
 from forecast.models import shape
 from forecast.streams import Streams
 from forecast_trends.lines.recent_line import recent
-from forecast_trends.pool import make, pool_record
-from forecast_trends.pool.pool_record import Calibration, calibration, families, family_of
+from forecast_trends.pool import interval_calibration, make
+from forecast_trends.pool.interval_calibration import Calibration, calibration, families, family_of
 from forecast_trends.pool.shape import Pool
 
 T = np.arange(1990.0, 2015.0)
@@ -151,11 +151,11 @@ def test_families_stand_in_one_table_and_a_series_is_not_judged_by_its_own():
     assert set(families()) <= known
     fitted = forecast.model("hardware/linpack@pool").fit()
     assert fitted.shape.shape.told == calibration("top500", before=float(fitted.observed().time[-1]))
-    assert fitted.shape.shape.told.families == len(set(pool_record._hindcasts()[0]) - {"top500"})
+    assert fitted.shape.shape.told.families == len(set(interval_calibration._hindcasts()[0]) - {"top500"})
 
 
 def test_no_series_is_counted_twice_under_two_names():
-    with pool_record.HINDCASTS.open(encoding="utf-8", newline="") as file:
+    with interval_calibration.HINDCASTS.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     told = {}
     for row in rows:
@@ -170,10 +170,10 @@ def small(tmp_path, monkeypatch):
     path = tmp_path / "hindcasts.csv"
     with path.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([("family", "outcome", "miss"), *rows])
-    monkeypatch.setattr(pool_record, "HINDCASTS", path)
-    pool_record._hindcasts.cache_clear()
+    monkeypatch.setattr(interval_calibration, "HINDCASTS", path)
+    interval_calibration._hindcasts.cache_clear()
     yield
-    pool_record._hindcasts.cache_clear()
+    interval_calibration._hindcasts.cache_clear()
 
 
 @pytest.mark.usefixtures("small")
@@ -192,7 +192,7 @@ def test_the_record_is_of_other_families_and_of_what_was_known():
 
 def test_the_shipped_record_is_what_its_command_writes():
     """One series made anew is, row by row, what is shipped."""
-    with pool_record.HINDCASTS.open(encoding="utf-8", newline="") as file:
+    with interval_calibration.HINDCASTS.open(encoding="utf-8", newline="") as file:
         shipped = [row for row in csv.DictReader(file) if row["series"] == "resources/us-research"]
     made = list(make.hindcasts(["resources/us-research"]))
     assert len(made) == len(shipped) > 40

@@ -19,7 +19,7 @@ from forecast.base.arrays import Array, BoolArray, IntArray
 from forecast.base.budgets import check_memory
 from forecast.errors import DataError, FitError, UncertaintyError, UsageError
 from forecast.fit.data.groups import check_scheme, labels_of
-from forecast.fit.inference.replicates import Replicates
+from forecast.fit.inference.bootstrap_replicates import Replicates
 from forecast.fit.inference.resample import (
     REPLICATES_PER_BLOCK,
     SCHEMES,

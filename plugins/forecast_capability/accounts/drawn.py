@@ -17,6 +17,7 @@ from forecast.base.arrays import accumulate
 from forecast.errors import DataError
 from forecast.models import Array, Description, FittedModel, ModelRecord, Observations
 from forecast.streams import student_t
+from forecast_capability.accounts.plan_slips import EDITION_DAYS, due_steps, plan_revisions
 from forecast_capability.accounts.ratios import (
     EDITIONS,
     LAB,
@@ -28,7 +29,6 @@ from forecast_capability.accounts.ratios import (
     read_ratios,
     summed,
 )
-from forecast_capability.accounts.slips import EDITION_DAYS, due_steps, plan_revisions
 
 if TYPE_CHECKING:
     from forecast.streams import Streams

@@ -54,7 +54,7 @@ def models() -> Iterator[ModelSpec]:
             unit=unit,
             keeps=keeps,
             table=OBSERVED.get(name, ""),
-            target=f"forecast_capability.chain.going_on:{name}",
+            target=f"forecast_capability.chain.future_paths:{name}",
             note="algorithms are all that is left of the index beside training compute: data, post-training, inference",
             reference=REFERENCE,
         )
@@ -63,7 +63,7 @@ def models() -> Iterator[ModelSpec]:
         title="Which joint draw of the chain a world has, ordered by how fast the index rises",
         quantity="capability.chain_world",
         unit="",
-        target="forecast_capability.chain.going_on:world",
+        target="forecast_capability.chain.future_paths:world",
         note="all parts of a chain read it, so that a world is one draw in each of them",
         reference=REFERENCE,
     )
@@ -96,7 +96,7 @@ def models() -> Iterator[ModelSpec]:
         unit="",
         keeps="frontier",
         table=OBSERVED["index"],
-        target="forecast_capability.chain.going_on:index_alone",
+        target="forecast_capability.chain.future_paths:index_alone",
         note="of the same models of the frontier and with the same priors as the chain",
         reference=REFERENCE,
     )

@@ -55,7 +55,7 @@ def models() -> Iterator[ModelSpec]:
         unit="min",
         keeps="frontier",
         table="datasets/time-horizons",
-        target="forecast_capability.quantities.success:reliable",
+        target="forecast_capability.quantities.reliable_horizon:reliable",
         note="by the factor between both horizons of one model, which moved neither with date nor with length",
         reference="METR, time horizons TH1.1, as compiled in datasets/time-horizons",
     )

@@ -14,7 +14,7 @@ import numpy as np
 from forecast import models
 from forecast.base.files import write_atomic
 from forecast.errors import ForecastError
-from forecast_trends.pool.pool_record import CROSSINGS, FAMILIES_FILE, HINDCASTS, TRACK_RECORD
+from forecast_trends.pool.interval_calibration import CROSSINGS, FAMILIES_FILE, HINDCASTS, TRACK_RECORD
 
 __all__ = ["HORIZON_RANGES", "hindcasts", "pool_record_rows", "write_pool_record"]
 

@@ -17,7 +17,7 @@ from forecast_trends.lines.changepoint import Changepoint
 from forecast_trends.lines.line import FittedLine
 from forecast_trends.lines.recent_line import DAMPING_SPANS, INDEPENDENT_POINTS, Recent, recent
 from forecast_trends.points import LARGEST, cached_fit, growth_facts, said_growth
-from forecast_trends.pool.pool_record import Calibration, calibration, family_of
+from forecast_trends.pool.interval_calibration import Calibration, calibration, family_of
 from forecast_trends.walks.damped import DampedTrend
 from forecast_trends.walks.local_linear import LocalLinear
 from forecast_trends.walks.states import FittedStates
