@@ -323,7 +323,7 @@ def _build_solutions(law: Law, record: Mapping[str, Any], arrays: Mapping[str, A
     from forecast.fit.problem.setting import Setting
     from forecast.fit.solutions import Solutions
 
-    objective = find_objective(record["objective"], where=where)
+    objective = find_objective(record["objective"])
     objective.resolve_options(record["options"], where)
     name = law_label(law)
     setting = Setting(

@@ -151,7 +151,7 @@ def test_bad_input_020_an_interrupt_says_what_is_kept_and_resume_goes_on(said, f
             raise stop
 
     with monkeypatch.context() as patch:
-        patch.setattr(batches, "_pass_warnings", stopping)
+        patch.setattr(batches, "_tell", stopping)
         ended = said(*words, "--out", "a.nc")
     assert ended == (
         code, "",
@@ -168,6 +168,6 @@ def test_an_interrupt_before_anything_was_kept_says_so(said, folder, monkeypatch
     def stop(progress, job, done):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(batches, "_pass_warnings", stop)
+    monkeypatch.setattr(batches, "_tell", stop)
     words = ("run", "mine.toml", "--draws", str(2 * batches.DRAWS_PER_BATCH), "--out", "a.nc")
     assert said(*words) == (130, "", "forecast: error: interrupted; nothing was written\n")

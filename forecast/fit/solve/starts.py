@@ -43,6 +43,8 @@ EXPONENT_SIZES, BREAK_EXPONENTS = np.geomspace(0.05, 2.0, 8), np.geomspace(0.02,
 #: How far beyond the data what is subtracted from a variable may lie: from this share of the gap between the last two
 #: points to so many lengths of their range, in so many steps.
 SHIFT_GAP_SHARE, SHIFT_RANGES, SHIFT_STEPS = 0.1, 10.0, 4
+#: Bases of Halton sequences, one a dimension, sought once and not at every fit.
+_PRIMES = tuple(p for p in range(2, 200) if all(p % d for d in range(2, int(p**0.5) + 1)))
 
 
 def linear_parameters(
@@ -190,10 +192,9 @@ def filled(values: Array, gap: float) -> Array:
 
 def halton(count: int, dimensions: int, shift: Array) -> Array:
     """Return a Halton sequence in the unit cube, shifted modulo 1: even cover, and more of it is the same and more."""
-    primes = [p for p in range(2, 200) if all(p % d for d in range(2, int(p**0.5) + 1))]
     points = np.zeros((count, dimensions))
     for d in range(dimensions):
-        base, index, factor = primes[d % len(primes)], np.arange(1, count + 1), 1.0
+        base, index, factor = _PRIMES[d % len(_PRIMES)], np.arange(1, count + 1), 1.0
         while index.any():
             factor /= base
             points[:, d] += factor * (index % base)
