@@ -93,7 +93,10 @@ def _deciding_regime(
     if ranks.min() == ranks.max():  # all move alike; their variance may be a rounding error
         return {}
     ranked = counts * ranks
-    variance, effective = weighted_variance(ranks, counts), float(effective_sample_size(counts / counts.sum()))
+    variance, effective = (
+        weighted_variance(ranks.astype(np.float64), counts),
+        float(effective_sample_size(counts / counts.sum())),
+    )
     for name, (every, meanings) in run.regimes.items():
         if name in changed.settings.set:
             continue
