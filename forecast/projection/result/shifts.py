@@ -101,7 +101,7 @@ def _deciding_regime(
         if name in changed.settings.set:
             continue
         codes = every[known]
-        weights = np.bincount(codes, weights=counts)
+        weights = np.bincount(codes, weights=counts).astype(np.float64)
         means = np.bincount(codes, weights=ranked) / np.where(weights > 0, weights, 1.0)
         # the share that lies between its values, less what chance alone would give
         chance = (np.count_nonzero(weights) - 1) / effective
