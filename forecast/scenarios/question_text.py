@@ -418,7 +418,7 @@ def _bare_name(text: str) -> str:
 
 def _input_line(name: str) -> str:
     """Say of which scenarios an estimate is an input, and where it comes from; empty for anything else."""
-    models = list(_models_of_scenarios())
+    models = list(_models_of_scenarios()) if "." in name or get_registry().get("model", name) else []
     named = next((model for scenario, quantity, model in models if name == f"{scenario}.{quantity}"), name)
     model = get_registry().get("model", named.partition("@")[0])
     if model is None or not isinstance(model.spec, EstimateSpec):

@@ -55,6 +55,5 @@ def test_no_module_takes_scipy_stats_for_a_quantile(pytestconfig: pytest.Config)
     assert found == {
         "forecast/sensitivity/first_and_total.py",
         "plugins/forecast_emergence/features/hindsight.py",
-        "plugins/forecast_hardware/joint.py",
         "plugins/forecast_trends/hindcast.py",
     }
