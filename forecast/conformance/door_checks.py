@@ -118,15 +118,16 @@ def _rival_breaches(spec: QuantitySpec, door: str, own: Ends, run: Projection) -
 
 def _unlike(spec: QuantitySpec, rival: RivalForecast, other: Scenario) -> Iterator[Breach]:
     """Hold a rival that is asked by what it states to the rival that is asked by its name, and to its phrase."""
-    asked = read_line(rival.forecast, settings=rival.settings)
-    alone = not rival.settings and re.fullmatch(r"[\w-]+|[\w-]+/[\w@-]+", rival.forecast)
-    one, two = (([*each.stated["quantities"].values()], each.stated.get("use")) for each in (asked.scenario, other))
-    if one != two and not alone:  # a model is also asked alone, with its shapes
-        yield _breach(
-            "doors", spec, f"{rival.forecast} is read as another forecast than the rival {rival.name}, its own"
-        )
-    elif rival.differs not in asked.read_as:
-        yield _breach("doors", spec, f"{rival.forecast} does not say that it is the rival {rival.name}")
+    for text in (rival.forecast, *rival.also):
+        if get_registry().get("quantity", text) is not None:  # a model of that name is asked as the rival alone
+            continue
+        asked = read_line(text, settings=rival.settings)
+        alone = not rival.settings and re.fullmatch(r"[\w-]+|[\w-]+/[\w@-]+", text)
+        one, two = (([*each.stated["quantities"].values()], each.stated.get("use")) for each in (asked.scenario, other))
+        if one != two and not alone:  # a model is also asked alone, with its shapes
+            yield _breach("doors", spec, f"{text} is read as another forecast than the rival {rival.name}, its own")
+        elif rival.differs not in asked.read_as:
+            yield _breach("doors", spec, f"{text} does not say that it is the rival {rival.name}")
 
 
 def _out_of_bounds(spec: QuantitySpec, what: str, ends: Ends) -> Iterator[Breach]:

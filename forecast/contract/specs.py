@@ -211,6 +211,7 @@ class RivalForecast(Checked):
     differs : str
         A phrase: ``"trend alone, no limits"``.
     settings : mapping of str to str
+    also : tuple of str
         As of `QuantitySpec`.
     """
 
@@ -218,6 +219,7 @@ class RivalForecast(Checked):
     forecast: str = text_field()
     differs: str = text_field()
     settings: Mapping[str, str] = mapping_field(is_text, "of choice to value")
+    also: tuple[str, ...] = text_tuple_field("names")
 
     def __post_init__(self) -> None:
         super().__post_init__()

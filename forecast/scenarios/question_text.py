@@ -403,7 +403,7 @@ def _doors(text: str) -> Iterator[tuple[Record, QuantitySpec | RivalForecast]]:
     """Yield the quantities of the world that a text asks for, and which forecast it is: the house's, or a rival's."""
     for record in get_registry().records("quantity"):
         for door in (record.spec, *record.spec.rivals):
-            if text and text in (door.forecast, _bare_name(door.forecast), *getattr(door, "also", ())):
+            if text and text in (door.forecast, _bare_name(door.forecast), *door.also):
                 yield record, door
 
 
@@ -755,7 +755,7 @@ def _quantity_and_rival(name: str, *, doors: bool = True) -> tuple[Record | None
     found = get_registry().get("quantity", name) if doors or "/" not in name else None
     if found is not None or not doors or "/" in name:
         return found, ""
-    records = [(each, door) for each, door in _doors(name) if not door.settings or name in getattr(door, "also", ())]
+    records = [(each, door) for each, door in _doors(name) if not door.settings or name in door.also]
     house = next((record for record, door in records if door is record.spec), None)
     rivals = records if house is None and ("." in name or "@" in name) else []
     return next(((record, door.name) for record, door in rivals), (house, ""))
