@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array
 from forecast.base.lazy import xr
 from forecast.errors import UsageError
 from forecast.projection.crossing import answer_ranks
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from forecast.api.answer import Answer
 
-Array = NDArray[np.float64]
 
 #: So many worlds tell how far a constant moves an answer.
 CONSTANT_DRAWS = 500

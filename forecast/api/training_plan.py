@@ -9,11 +9,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forecast import units
 from forecast.api.answer import Answer
 from forecast.api.scenario import Scenario, run_scenario
+from forecast.base.arrays import Array
 from forecast.base.dates import decimal_year, iso_date, parse_year, today
 from forecast.base.quantiles import DEFAULT_LEVEL
 from forecast.contract.registry import get_registry
@@ -24,7 +24,6 @@ from forecast.projection.source_tables import OwnRows
 from forecast.report.words.number_text import amount, amount_range, format_number, percent, scale_of
 from forecast.scenarios.settings.setting_values import parse_measured, parse_set_number
 
-Array = NDArray[np.float64]
 Amount = float | str | None
 
 #: The options and their units in a plan; the first five say how much is trained, the others how fast.

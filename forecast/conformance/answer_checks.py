@@ -20,9 +20,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forecast import units
+from forecast.base.arrays import Array
 from forecast.base.dates import decimal_year
 from forecast.base.quantiles import QUANTILES, Z95
 from forecast.errors import ForecastError
@@ -42,8 +42,6 @@ from forecast.report.words.date_text import as_text
 from forecast.report.words.number_text import amount, percent
 from forecast.scenarios.quantities.levers import Lever
 from forecast.scenarios.scenario import Scenario
-
-Array = NDArray[np.float64]
 
 RULES = ("pooled", "observed", "already", "nested", "falls", "levers")
 #: Standard errors of a share of the worlds by which a pool may lie outside its rows.

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array, BoolArray
 from forecast.base.dates import iso_date
 from forecast.base.distributions import distribution
 from forecast.base.streams import DRAWS_PER_BLOCK, Streams
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from forecast.models.protocol import Model, Observations
     from forecast.projection.result import Projection
 
-Array = NDArray[np.float64]
 
 #: Rounding of values that come from logarithms.
 CONSTRAINT_RTOL = 1e-9
@@ -39,7 +38,7 @@ def check_constraints(record: Record, model: Model, time: Array, draws: Array, *
 
 def _find_breach(time: Array, path: Array, keeps: str, bounds: Bounds, at_most: float | None, unit: str) -> str:
     """Say what a path breaks, when and with which value; nothing where it breaks nothing."""
-    found: list[tuple[str, NDArray[np.bool_]]] = []
+    found: list[tuple[str, BoolArray]] = []
     if keeps == "frontier":
         falls = np.zeros(path.shape, dtype=bool)
         falls[1:] = path[1:] < path[:-1] * (1 - CONSTRAINT_RTOL)

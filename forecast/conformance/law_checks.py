@@ -9,15 +9,13 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forecast import formula, laws, units
+from forecast.base.arrays import Array
 from forecast.contract.registry import Record
 from forecast.errors import ForecastError, PluginContractError, printable
 from forecast.fit.objectives import find_objective
 from forecast.fit.protocols import check_rule
-
-Array = NDArray[np.float64]
 
 N_CHECK_POINTS = 200
 #: So many of them are the data a law is recovered from, the relative noise on these, and how close it must come. Fewer

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forecast import claim_verdicts as claims, tables, units
+from forecast.base.arrays import Array
 from forecast.base.distributions import distribution
 from forecast.base.streams import Streams
 from forecast.conformance import constraint_checks
@@ -36,8 +36,6 @@ from forecast.projection.paths.run_cache import SHARED_BYTES, RunCache
 from forecast.scenarios.question_text import read_question
 from forecast.scenarios.scenario import Scenario
 from forecast.tables.schema import descriptor
-
-Array = NDArray[np.float64]
 
 #: Years in which models are sampled: after their last observations, before which some have no path of their own.
 SAMPLE_YEARS = 2028.0, 2040.0

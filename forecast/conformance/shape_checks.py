@@ -6,16 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array
 from forecast.base.quantiles import DEFAULT_LEVEL, QUANTILES
 from forecast.base.streams import DRAWS_PER_BLOCK, Streams
 from forecast.conformance.law_checks import check_array, refuse, reject_writes
 from forecast.contract.registry import Record, get_registry
 from forecast.errors import FitError
 from forecast.models import FittedShape, Shape, shape
-
-Array = NDArray[np.float64]
 
 #: Points of the series that a shape is tried on; the longer one only where the shape refuses the shorter.
 SERIES_LENGTHS = (20, 60)

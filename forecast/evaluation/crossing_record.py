@@ -12,12 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from forecast.base.arrays import accumulate
+from forecast.base.arrays import Array, accumulate
 from forecast.base.lazy import xr
-
-Array = NDArray[np.float64]
 
 #: How far beyond the best so far the levels lie; 1: any new record.
 LEVEL_FACTORS = (1.0, 1.1, 1.5, 2.0, 4.0, 10.0)

@@ -6,11 +6,12 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.arrays import Array
 from forecast.base.dates import from_decimal_year, parse_year
 from forecast.base.html_text import HtmlText
 from forecast.base.lazy import xr
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
     from forecast.models import FittedModel
 
-Array: TypeAlias = NDArray[np.float64]
 
 #: Blocks of worlds behind an answer along dates, 2,048 as of a run, and years ahead in which a level is to be reached.
 N_BLOCKS, MAX_HORIZON_YEARS = 3, 50.0

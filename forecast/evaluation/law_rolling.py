@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forecast import tables
+from forecast.base.arrays import Array, BoolArray
 from forecast.base.lazy import xr
 from forecast.errors import DataError, FitError, ForecastError, UnknownNameError, UsageError, join_lines, printable
 from forecast.evaluation.extrapolate import forecast_quantiles
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from forecast.fit.fit import Fit
     from forecast.laws import Law
 
-Array = NDArray[np.float64]
 
 #: What a curve is tried with where no law is named: the laws that learning curves are extrapolated with.
 DEFAULT_LAWS = (
@@ -258,7 +257,7 @@ def _group_splits(labels: Any, place: Array, most_targets: int, column: str) -> 
         yield group, shown != group, targeted
 
 
-def _beyond(place: Array, fitted: NDArray[np.bool_], targeted: NDArray[np.bool_]) -> Array:
+def _beyond(place: Array, fitted: BoolArray, targeted: BoolArray) -> Array:
     """Return the distances of the target rows beyond the fitted ones, in decades or as differences."""
     last = place[fitted].max()
     return np.asarray(np.log10(place[targeted] / last) if place.min() > 0 else place[targeted] - last)

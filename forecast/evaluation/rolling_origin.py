@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.arrays import Array
 from forecast.base.dates import today
 from forecast.base.lazy import xr
 from forecast.base.quantiles import QUANTILES
@@ -141,9 +142,6 @@ class _FittedDrift(FittedShape):
 
 #: The forecasts that skill is measured against, by the name they have in a backtest.
 REFERENCE_SHAPES = {"last-value": Drift(drift=False), "drift": Drift()}
-
-
-Array = NDArray[np.float64]
 
 
 #: What is scored where nobody names scores.

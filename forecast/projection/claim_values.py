@@ -6,13 +6,11 @@ import re
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array
 from forecast.errors import FormulaError, UnknownNameError, printable
 from forecast.projection.crossing import weighted_quantiles
 from forecast.projection.result import DateAnswer, Projection
-
-Array = NDArray[np.float64]
 
 _ANSWER_QUANTILE_PATTERN = re.compile(r"p(\d\d?(?:\.\d+)?)", re.ASCII)
 _YEAR_PATTERN = re.compile(r"\d{4}(?:\.\d+)?", re.ASCII)

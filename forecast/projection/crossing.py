@@ -10,11 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array, BoolArray
 from forecast.base.quantiles import QUANTILES
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -30,10 +28,10 @@ class Crossing:
     """
 
     date: Array
-    already: NDArray[np.bool_]
+    already: BoolArray
 
     @property
-    def never(self) -> NDArray[np.bool_]:
+    def never(self) -> BoolArray:
         """Not by the horizon, (draw,)."""
         return np.isposinf(self.date)
 

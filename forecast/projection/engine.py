@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array
 from forecast.base.budgets import check_memory, give_back, memory
 from forecast.base.dates import check_has_come, decimal_year, parse_year
 from forecast.base.number_checks import is_integer
@@ -54,8 +54,6 @@ from forecast.scenarios.settings.setting_values import names_model
 from forecast.scenarios.table_values import Tables
 from forecast.scenarios.toml_text import toml_text
 from forecast.tables import editions
-
-Array = NDArray[np.float64]
 
 #: Copies of the stored draws: the result, and one more while it is saved or summarised.
 STORED_COPIES = 2

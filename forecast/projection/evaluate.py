@@ -15,9 +15,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forecast import units
+from forecast.base.arrays import Array, IntArray
 from forecast.base.streams import Streams
 from forecast.errors import ForecastError, ForecastWarning
 from forecast.projection import blocks
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from forecast.models import Model
     from forecast.projection.plan import Plan, Step, Steps
 
-Array = NDArray[np.float64]
 T = TypeVar("T")
 
 #: Most bytes of what models draw whatever they are handed, for the steps of one block.
@@ -315,7 +314,7 @@ class Block:
             self.faults = outer
 
     def numbers(
-        self, values: Array, error: Callable[[int], ForecastError], *, steps: Sequence[int] | NDArray[np.int64] = ()
+        self, values: Array, error: Callable[[int], ForecastError], *, steps: Sequence[int] | IntArray = ()
     ) -> Array:
         """Return values, (time, draw), without those that are no numbers: their worlds fail.
 

@@ -11,12 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array, BoolArray, IntArray
 from forecast.base.dates import iso_date
 from forecast.errors import DataError, FitError, ForecastError
-
-Array = NDArray[np.float64]
 
 #: A quantity answers as long as at most one world in so many fails.
 MIN_DRAWS_PER_FAILURE = 1000
@@ -50,11 +48,11 @@ class Failure:
         What is said where too many fail.
     """
 
-    first: NDArray[np.int64]
+    first: IntArray
     error: ForecastError
 
 
-def fill_failed_draws(values: Array, failing: NDArray[np.bool_]) -> Array:
+def fill_failed_draws(values: Array, failing: BoolArray) -> Array:
     """Return values, (time, draw), in which worlds that fail have those of the first one that does not.
 
     Examples
@@ -67,7 +65,7 @@ def fill_failed_draws(values: Array, failing: NDArray[np.bool_]) -> Array:
     return filled
 
 
-def failed_mask(faults: Iterable[Failure], worlds: int) -> NDArray[np.bool_]:
+def failed_mask(faults: Iterable[Failure], worlds: int) -> BoolArray:
     """Tell which of the first worlds of a block fail, (worlds,)."""
     out = np.zeros(worlds, dtype=bool)
     for fault in faults:
@@ -101,7 +99,7 @@ class BlockSlice:
 
 #: Computes something of one block under a name and a combination of choices: its value, and a mask of the draws that
 #: fail; None if every draw fails.
-Attempt = Callable[[str, tuple[str, ...], Callable[[], Any]], tuple[Any, NDArray[np.bool_]] | None]
+Attempt = Callable[[str, tuple[str, ...], Callable[[], Any]], tuple[Any, BoolArray] | None]
 
 
 @dataclass
@@ -120,7 +118,7 @@ class FailureLog:
 
     tallies: dict[Any, FailureCounts] = field(default_factory=dict)
 
-    def add(self, of: Any, faults: Iterable[Failure], block: int, worlds: int) -> NDArray[np.bool_]:
+    def add(self, of: Any, faults: Iterable[Failure], block: int, worlds: int) -> BoolArray:
         """Count the failing ones of the first `worlds` of a block, and return which they are."""
         told = [fault for fault in faults if (fault.first[:worlds] >= 0).any()]
         out = failed_mask(told, worlds)

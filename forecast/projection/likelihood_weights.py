@@ -13,8 +13,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array, BoolArray
 from forecast.base.lazy import xr
 from forecast.base.netcdf import quantiles
 from forecast.base.quantiles import QUANTILES
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from forecast.projection.plan import Plan
     from forecast.projection.result import Projection
 
-Array = NDArray[np.float64]
 
 #: A world whose likelihood is this many units of the logarithm above the highest of the first block's counts as if it
 #: were no more: its weight would be no number.
@@ -67,7 +66,7 @@ def effective_sample_size(weight: Array) -> Array:
     return np.asarray(1 / (weight**2).sum(axis=0))
 
 
-def weighted_share(holds: NDArray[np.bool_], weights: Array | None, failing: NDArray[np.bool_] | None = None) -> Array:
+def weighted_share(holds: BoolArray, weights: Array | None, failing: BoolArray | None = None) -> Array:
     """Return the share of the worlds in which something holds, (...); `weights` as `holds`, (draw, ...).
 
     Those that are `failing` are left out; where all are the share is NaN.

@@ -13,9 +13,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from forecast.base import access
 from forecast.base.budgets import check_time
 from forecast.base.dates import year_of
@@ -40,9 +37,6 @@ from forecast.scenarios.graph import ScenarioGraph
 from forecast.scenarios.quantities.node import Node
 from forecast.scenarios.settings import setting_values
 from forecast.tables import editions
-
-Array = NDArray[np.float64]
-
 
 T = TypeVar("T")
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast import units
-from forecast.base.arrays import accumulate
+from forecast.base.arrays import Array, BoolArray, accumulate
 from forecast.base.distributions import Distribution
 from forecast.contract.plugin_calls import call_guarded
 from forecast.errors import (
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from forecast.scenarios.quantities.node import Combination
     from forecast.units import Prepared
 
-Array = NDArray[np.float64]
 Operation = Callable[..., Any]
 
 #: Every operation, by the name under which steps have it.
@@ -456,7 +455,7 @@ def quantity(block: Block, read: Inputs, name: str, is_hidden: bool, is_steady: 
 
 
 @operation
-def bound_by(block: Block, read: Inputs, is_floor: bool) -> tuple[NDArray[np.bool_], Crossing]:
+def bound_by(block: Block, read: Inputs, is_floor: bool) -> tuple[BoolArray, Crossing]:
     """Tell where a bound binds, and when it first does."""
     return binding(block.time, block.whole(read[0]), block.whole(read[1]), floor=is_floor)
 

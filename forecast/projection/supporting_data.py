@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast import units
+from forecast.base.arrays import Array
 from forecast.base.dates import from_decimal_year
 from forecast.base.lazy import xr
 from forecast.base.quantiles import QUANTILES
@@ -26,7 +27,6 @@ from forecast.scenarios.graph import ScenarioGraph
 from forecast.scenarios.kinds.expression import Expression
 from forecast.scenarios.quantities.node import Combination
 
-Array = NDArray[np.float64]
 Points = tuple[Array, Array, NDArray[np.str_]]
 Series = Mapping[Combination, Points]
 

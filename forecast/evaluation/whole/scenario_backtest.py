@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forecast import units
+from forecast.base.arrays import Array
 from forecast.base.dates import decimal_year
 from forecast.base.lazy import xr
 from forecast.base.quantiles import QUANTILES
@@ -231,9 +231,6 @@ def quantiles_at(
         if np.isfinite(drawn).any():
             out[i] = np.round(weighted_quantiles(drawn, weights, QUANTILES), ROUND_DIGITS)
     return out
-
-
-Array = NDArray[np.float64]
 
 
 #: Years ahead, and from one vintage to the next; so many vintages unless others are named.

@@ -10,17 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array
 from forecast.base.dates import decimal_year, iso_date
 from forecast.base.files import replace_atomically
 from forecast.base.lazy import xr
 from forecast.base.quantiles import QUANTILE_NAMES, QUANTILES
 from forecast.errors import DataError, ForecastError, PluginError, UsageError, printable
 from forecast.evaluation.scores import coverage, weighted_interval
-
-Array = NDArray[np.float64]
-
 
 #: Digits of a forecast and of what came: a record that stands still is inside an interval that ends at it.
 ROUND_DIGITS = 9

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.arrays import Array, BoolArray
 from forecast.base.dates import from_decimal_year
 from forecast.base.lazy import xr
 from forecast.base.quantiles import QUANTILES
@@ -22,8 +23,6 @@ from forecast.projection.streaming.histograms import DateHistogram
 if TYPE_CHECKING:
     from forecast.projection.evaluate import Block
     from forecast.projection.plan import Plan
-
-Array = NDArray[np.float64]
 
 
 class Binding(Columns):
@@ -95,7 +94,7 @@ class Binding(Columns):
             coords = {"quantile": list(QUANTILES)} if when.counts else {}
             yield name, xr.Dataset(data, coords={"time": time, **coords, **self.coordinates(when.dims)})
 
-    def _first(self, bound: str, when: Column, answered: NDArray[np.bool_]) -> dict[str, Any]:
+    def _first(self, bound: str, when: Column, answered: BoolArray) -> dict[str, Any]:
         """Return in how many of the counted worlds a bound binds at all, and when it first does in these."""
         levels, ever = np.full((len(QUANTILES), *when.sizes), np.nan), np.full(when.sizes, np.nan)
         for combination, index in when.index.items():
@@ -106,7 +105,7 @@ class Binding(Columns):
         levels[:, ever == 0] = np.nan
         return {f"{bound}_first": (("quantile", *when.dims), to_datetime64(levels)), f"{bound}_ever": (when.dims, ever)}
 
-    def _counted(self, of: tuple[str, str]) -> tuple[Array, NDArray[np.bool_]]:
+    def _counted(self, of: tuple[str, str]) -> tuple[Array, BoolArray]:
         """Return the shares of the worlds in which a bound binds, (time, ...), and where there is an answer."""
         when = self["date", of]
         total = np.reshape([counts.total for counts in when.counts.values()], when.sizes)
@@ -116,7 +115,7 @@ class Binding(Columns):
         with np.errstate(invalid="ignore", divide="ignore"):
             return self["binds", of].sums / total, answered
 
-    def _drawn(self, of: tuple[str, str]) -> tuple[Array, NDArray[np.bool_]]:
+    def _drawn(self, of: tuple[str, str]) -> tuple[Array, BoolArray]:
         """Return the same from all worlds."""
         dates, weights = self["date", of].kept, self.updates.weights(self["date", of].dims)
         failing = np.isnan(dates)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.arrays import Array, BoolArray, IntArray
 from forecast.base.dates import from_decimal_year
 from forecast.base.lazy import xr
 from forecast.base.quantiles import QUANTILES
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from forecast.projection.likelihood_weights import Updates
     from forecast.scenarios.graph import ScenarioGraph
     from forecast.scenarios.quantities.node import Combination
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +51,7 @@ class DateDraws:
     by: Sequence[float] = ()
     weights: Array | None = None
 
-    def _share(self, holds: NDArray[np.bool_]) -> float:
+    def _share(self, holds: BoolArray) -> float:
         failing = np.isnan(self.dates)
         return np.nan if failing.all() else float(weighted_share(holds, self.weights, failing))
 
@@ -149,9 +148,7 @@ def has_answer(dates: Array) -> bool:
 # Rivals pooled: in every world one of them holds, drawn with their stated weights.
 
 
-def rival_of_draw(
-    stream: str, weights: Sequence[float], *, seed: int, worlds: int, first: int = 0
-) -> NDArray[np.int64]:
+def rival_of_draw(stream: str, weights: Sequence[float], *, seed: int, worlds: int, first: int = 0) -> IntArray:
     """Return which rival of a choice holds in each world, by its place, (world,).
 
     Fewer worlds are the first of more, and no other quantity's draws depend on it.
@@ -216,7 +213,7 @@ class PooledDates(Columns):
 
     def reduce(self, block: Block) -> None:
         """Count the dates of the worlds in which each combination of rivals holds."""
-        rival_by_choice: dict[str, NDArray[np.int64]] = {}
+        rival_by_choice: dict[str, IntArray] = {}
         for name, combination, dates, weights in self._drawn:
             holds = np.ones(len(dates), dtype=bool)
             for choice, value in zip(self[name].dims, combination, strict=True):
@@ -231,7 +228,7 @@ class PooledDates(Columns):
             self[name].counts[combination].add(dates[places], own, numbers=places)
         self._drawn = []
 
-    def _rival(self, choice: str, seed: int, worlds: int, first: int = 0) -> NDArray[np.int64]:
+    def _rival(self, choice: str, seed: int, worlds: int, first: int = 0) -> IntArray:
         weights = self.graph.scenario.choices[choice].weights or ()
         return rival_of_draw(self.graph.stream(choice), weights, seed=seed, worlds=worlds, first=first)
 
@@ -282,7 +279,7 @@ class PooledDates(Columns):
 TOGETHER_LABEL, NONE_LABEL = " together", " none"
 
 
-def earliest(years: Array) -> NDArray[np.bool_]:
+def earliest(years: Array) -> BoolArray:
     """Tell which event comes alone before all others, whether several come together, and whether none comes.
 
     Parameters

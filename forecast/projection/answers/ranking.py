@@ -9,9 +9,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forecast import units
+from forecast.base.arrays import Array, BoolArray
 from forecast.base.lazy import xr
 from forecast.base.quantiles import QUANTILES
 from forecast.errors import printable
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from forecast.formula import Formula
     from forecast.projection.evaluate import Block
     from forecast.projection.plan import Plan
-
-Array = NDArray[np.float64]
 
 
 class Ranked(Columns):
@@ -94,7 +92,7 @@ class Ranked(Columns):
     def _lowest(self, name: str) -> bool:
         return self.rankings[name].best == "lowest"
 
-    def _compared(self, block: Block, name: str, combination: Combination) -> tuple[Array, NDArray[np.bool_]]:
+    def _compared(self, block: Block, name: str, combination: Combination) -> tuple[Array, BoolArray]:
         """Return what is compared at the last step, and what takes part, (draw,)."""
         steps = [self.steps[(name, number), combination] for number in range(len(self._parts(name)))]
         value, among = block.take(steps[0])[0], np.ones(block.draws, dtype=bool)
@@ -136,7 +134,7 @@ class Ranked(Columns):
         rows = []
         for place in np.ndindex(*values.shape[1:-1]):
             cell = (slice(None), *place)
-            own: tuple[Array, NDArray[np.bool_]] = values[cell], takes[cell].astype(bool)
+            own: tuple[Array, BoolArray] = values[cell], takes[cell].astype(bool)
             rows.append(first(*own, lowest=self._lowest(name), counts=counted[cell]))
         best = np.moveaxis(np.asarray(rows).reshape(values.shape[1:]), -1, axis - 1)
         failing = np.isnan(value)
@@ -148,7 +146,7 @@ def _takes_part(name: str) -> str:
     return f"{name} takes part"
 
 
-def first(value: Array, among: NDArray[np.bool_], *, lowest: bool = False, counts: Array | float = 1.0) -> Array:
+def first(value: Array, among: BoolArray, *, lowest: bool = False, counts: Array | float = 1.0) -> Array:
     """Return how often each value of a choice is the best of those that take part.
 
     Parameters
@@ -181,7 +179,7 @@ def first(value: Array, among: NDArray[np.bool_], *, lowest: bool = False, count
     return np.asarray((best[left] * kept).sum(axis=0) / kept.sum(axis=0))
 
 
-def best_shares(value: Array, among: NDArray[np.bool_], *, lowest: bool) -> tuple[Array, NDArray[np.bool_]]:
+def best_shares(value: Array, among: BoolArray, *, lowest: bool) -> tuple[Array, BoolArray]:
     """Return each one's share of being the best, (draw, ..., choice), and which draws can be compared, (draw, ...).
 
     See `first`. A draw that cannot be compared has no best.

@@ -7,8 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array
 from forecast.base.dates import decimal_year
 from forecast.base.lazy import xr
 from forecast.base.quantiles import QUANTILES
@@ -24,8 +24,6 @@ from forecast.scenarios.questions import ValueQuestion
 if TYPE_CHECKING:
     from forecast.projection.evaluate import Block
     from forecast.projection.plan import Plan
-
-Array = NDArray[np.float64]
 
 
 class ValueReducer(Columns):

@@ -9,11 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array
 from forecast.base.streams import Streams
-
-Array = NDArray[np.float64]
 
 #: The worlds that are computed in place of all.
 PAIR = 2

@@ -9,16 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from forecast.base.arrays import accumulate
+from forecast.base.arrays import Array, BoolArray, accumulate
 from forecast.base.dates import iso_date
 from forecast.errors import DataError
 from forecast.formula.functions import implementation
 from forecast.models.scales import Scale
 from forecast.projection.crossing import Crossing, find_crossing
-
-Array = NDArray[np.float64]
 
 #: The share of the unlimited value from which on a limit binds.
 BINDS = 0.01
@@ -56,7 +53,7 @@ def limited(value: Array, limit: Array, how: str, sharpness: float) -> Array:
     return np.where(without, np.nan, soft)
 
 
-def binding(time: Array, free: Array, constrained: Array, *, floor: bool = False) -> tuple[NDArray[np.bool_], Crossing]:
+def binding(time: Array, free: Array, constrained: Array, *, floor: bool = False) -> tuple[BoolArray, Crossing]:
     """Tell where a limit binds, (time, draw), and when it first does.
 
     Parameters
@@ -111,7 +108,7 @@ def check_kept(time: Array, path: Array, keeps: str, scale: Scale, at_most: floa
         _refuse(time, path, f"at_most: expected at most {at_most:g}", lambda: path > at_most, where=where)
 
 
-def _refuse(time: Array, path: Array, expected: str, outside: Callable[[], NDArray[np.bool_]], *, where: str) -> None:
+def _refuse(time: Array, path: Array, expected: str, outside: Callable[[], BoolArray], *, where: str) -> None:
     bad = outside()
     if not bad.any():
         return

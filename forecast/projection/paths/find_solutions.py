@@ -13,14 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array, BoolArray
 from forecast.base.roots import find_roots
 from forecast.formula import Binary, Call, Name, Node, Unary
 from forecast.formula.tree import walk
-
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 #: Where a solution is looked for: powers of ten, of either sign.
 DECADES = np.linspace(-15.0, 15.0, 121)
@@ -71,7 +68,7 @@ def is_injective(node: Node, names: Collection[str]) -> bool:
 
 def find_solutions(
     sides: Callable[[Array], tuple[Array, Array]], draws: int, *, once: bool = False
-) -> tuple[Array, Mask]:
+) -> tuple[Array, BoolArray]:
     """Return the solutions in each world, and in which worlds the sides stay equal over a stretch.
 
     Parameters
@@ -109,7 +106,7 @@ class _Search:
         self.found: Array = np.full((MAX_SOLUTIONS, draws), np.nan)
         #: How often each is divided out: where the sides meet twice, as of ``(k - 1)**2``, twice.
         self.times: Array = np.ones((MAX_SOLUTIONS, draws))
-        self.flat: Mask = np.zeros(draws, dtype=bool)
+        self.flat: BoolArray = np.zeros(draws, dtype=bool)
 
     def divided(self, place: Array, value: Array) -> Array:
         """Return a difference without the solutions that are known; NaN at one of them."""
@@ -126,7 +123,7 @@ class _Search:
     def left(self, place: Array) -> Array:
         return self.divided(place, self.sides(place)[0])
 
-    def keep(self, place: Array, scale: Array) -> Mask:
+    def keep(self, place: Array, scale: Array) -> BoolArray:
         """Keep what is a solution, as the sides differ by less than `scale` there; return what is now divided out."""
         apart, size = self.sides(place)
         new = np.isfinite(size) & (np.abs(apart) <= np.maximum(CLOSE_RTOL * size, scale))
@@ -163,7 +160,7 @@ class _Search:
                 each[i] = self.sides(place[i])[0]
         flat = zero[1:] & zero[:-1]
         self.flat |= flat[np.abs(trials[:-1]) >= MIN_FLAT].any(axis=0)
-        open_: Mask = ~flat
+        open_: BoolArray = ~flat
         for _ in range(MAX_SEARCH_PLACES):
             place, value, crossed, dips = self._changes(at, values)
             candidates = open_ & (crossed | dips)
@@ -190,11 +187,11 @@ class _Search:
             gone = one & ~new
             open_[first[gone], self.worlds[gone]] = False
 
-    def is_solved(self) -> Mask:
+    def is_solved(self) -> BoolArray:
         """Tell in which worlds a solution is there."""
         return np.asarray(~np.isnan(self.found[0]))
 
-    def _changes(self, at: list[Array], values: list[Array]) -> tuple[Array, Array, Mask, Mask]:
+    def _changes(self, at: list[Array], values: list[Array]) -> tuple[Array, Array, BoolArray, BoolArray]:
         """Return the trials, the difference there, between which of them it changes sign, and between which it dips."""
         if self.once:
             pole = ~np.isfinite(values[0])
@@ -225,13 +222,13 @@ class _Search:
         return np.asarray(np.where(one < other, inner, outer))
 
 
-def _crossed(value: Array) -> Mask:
+def _crossed(value: Array) -> BoolArray:
     """Return between which trials a difference changes sign."""
     finite = np.isfinite(value)
     return finite[:-1] & finite[1:] & (value[:-1] * value[1:] <= 0)
 
 
-def _dip_mask(place: Array, value: Array, slope: Array) -> Mask:
+def _dip_mask(place: Array, value: Array, slope: Array) -> BoolArray:
     """Return between which trials a difference of one sign dips so that it may reach zero."""
     low, high, rise = value[:-1], value[1:], np.diff(place, axis=0)
     sign = np.sign(low)

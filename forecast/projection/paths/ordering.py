@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.arrays import Array
+
 if TYPE_CHECKING:
     from forecast.scenarios.quantities.correlation import Correlation
-
-Array = NDArray[np.float64]
 
 
 def scores(group: Correlation, name: str, own: Mapping[str, Array], drawn: frozenset[str]) -> Array:

@@ -14,15 +14,14 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array
 from forecast.formula import FUNCTIONS, Binary, Call, Comparison, Name, Node, Sequence as Listed, Text, Unary
 from forecast.formula.functions import ces_of, implementation
 from forecast.formula.tree import COMPARISON_FUNCTIONS, apply, children, common_power, compile_tree, walk
 from forecast.projection.paths.alike import still
 from forecast.units import Prepared
 
-Array = NDArray[np.float64]
 Compare = Callable[[Any, Any], Any]
 
 _ARITHMETIC = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide}

@@ -14,16 +14,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from forecast.base.arrays import accumulate
+from forecast.base.arrays import Array, IntArray, accumulate
 from forecast.errors import DataError, ScenarioError, printable
 
 if TYPE_CHECKING:
     from forecast.models import Model
     from forecast.scenarios.graph import ScenarioGraph
 
-Array = NDArray[np.float64]
 
 #: Dates closer than this are the same: a third of a second, far above the rounding of a decimal year.
 SAME_DATE = 1e-8
@@ -318,9 +316,7 @@ def _check(function: str, argument: Array | None, past: Past) -> None:
         raise DataError(f"{function}({printable(past.name, 60)}, ...): expected {what} {least}, got {wrong:g}")
 
 
-def _looked_up(
-    function: str, steps: NDArray[np.int64], time: Array, rows: Array, argument: Array | None, past: Past
-) -> Array:
+def _looked_up(function: str, steps: IntArray, time: Array, rows: Array, argument: Array | None, past: Past) -> Array:
     """Compute, at some steps, what reads the path at other dates; `rows` are the ones that are known."""
     _check(function, argument, past)
     if function == "previous":
@@ -368,7 +364,7 @@ def _interpolate_rows(time: Array, rows: Array, when: Array) -> Array:
     return _interpolate_positive(_taken(rows, below), _taken(rows, above), share)
 
 
-def _enclosing_steps(time: Array, when: Array) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
+def _enclosing_steps(time: Array, when: Array) -> tuple[IntArray, IntArray, Array]:
     """Return between which two steps dates lie, and how far from the first of them, as a share."""
     below = np.maximum(np.searchsorted(time, when + SAME_DATE, side="right") - 1, 0)
     above = np.minimum(below + 1, len(time) - 1)
@@ -378,7 +374,7 @@ def _enclosing_steps(time: Array, when: Array) -> tuple[NDArray[np.int64], NDArr
     return below, above, share
 
 
-def _taken(rows: Array, index: NDArray[np.int64]) -> Array:
+def _taken(rows: Array, index: IntArray) -> Array:
     """Return a row for each step, or the entries of each draw's own steps."""
     if index.shape[1] == 1:
         return rows[index[:, 0]]

@@ -13,9 +13,9 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forecast import units
+from forecast.base.arrays import Array
 from forecast.base.budgets import check_time
 from forecast.base.streams import Streams
 from forecast.contract.plugin_calls import call_guarded
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from forecast.scenarios.graph import ScenarioGraph
     from forecast.scenarios.quantities.node import Combination, Node
 
-Array = NDArray[np.float64]
 Rows = dict[str, Array]
 Call = Callable[[], object]
 

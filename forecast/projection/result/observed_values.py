@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forecast import units
+from forecast.base.arrays import Array, BoolArray
 from forecast.base.dates import decimal_year
 from forecast.base.lazy import xr
 from forecast.errors import ForecastError, FormulaError
@@ -19,7 +19,6 @@ from forecast.formula.tree import COMPARISON_FUNCTIONS, MIRRORED_OPERATORS, Call
 if TYPE_CHECKING:
     from forecast.projection.result.projected_answers import ProjectedAnswer
 
-Array = NDArray[np.float64]
 
 #: Expressions of expressions that are followed to what is observed.
 _MAX_DEPTH = 8
@@ -286,7 +285,7 @@ def keeps_records(answer: ProjectedAnswer, name: str) -> bool:
     return of not in ("", name) and keeps_records(answer, of)
 
 
-def of_choices(observed: xr.Dataset, answer: ProjectedAnswer, chosen: Mapping[str, str]) -> NDArray[np.bool_]:
+def of_choices(observed: xr.Dataset, answer: ProjectedAnswer, chosen: Mapping[str, str]) -> BoolArray:
     """Return which points are those under values of choices; of rivals those of the one that weighs most."""
     keep = np.ones(observed.sizes["point"], dtype=bool)
     for choice in (str(c) for c in observed.coords if c != "date" and observed[c].dims == ("point",)):

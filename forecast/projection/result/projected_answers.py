@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import AnyArray, Array
 from forecast.base.dates import decimal_year
 from forecast.base.html_text import HtmlText
 from forecast.base.lazy import xr
@@ -25,8 +25,6 @@ from forecast.projection.result.combinations import combinations
 
 if TYPE_CHECKING:
     from forecast.projection.result.projection import Projection
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -755,7 +753,7 @@ def _choice_values(data: xr.Dataset, choice: Hashable) -> list[str]:
     return [str(value) for value in data.variables[choice].values.tolist()]
 
 
-def _select_variable(data: xr.Dataset, name: str, chosen: Mapping[str, str]) -> NDArray[Any]:
+def _select_variable(data: xr.Dataset, name: str, chosen: Mapping[str, str]) -> AnyArray:
     """Return what a variable holds under values of choices: as xarray selects it, for a fraction of its cost."""
     variable = data.variables[name]
     place = (_choice_values(data, d).index(chosen[str(d)]) if d in chosen else slice(None) for d in variable.dims)

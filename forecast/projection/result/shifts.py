@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import Array, BoolArray
 from forecast.base.json_text import none_if_not_finite
 from forecast.projection.crossing import answer_ranks, weighted_quantiles, weighted_variance
 from forecast.projection.likelihood_weights import effective_sample_size
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from forecast.projection.result.projected_answers import ProjectedAnswer
     from forecast.projection.result.projection import Projection
 
-Array = NDArray[np.float64]
 
 #: The smallest shifts that these shares of the worlds have at most, by their names in a record.
 SHIFT_LEVELS = {"p05": 0.05, "p50": 0.5, "p95": 0.95}
@@ -86,7 +85,7 @@ def _quantiles_of(shifts: Array, counts: Array) -> dict[str, float | None]:
 
 
 def _deciding_regime(
-    run: Projection, changed: Projection, known: NDArray[np.bool_], shifts: Array, counts: Array
+    run: Projection, changed: Projection, known: BoolArray, shifts: Array, counts: Array
 ) -> dict[str, Any]:
     """Return the regime that decides how far these worlds move, if one does, with the quantiles under its values."""
     ranks, best, best_share, labels = answer_ranks(shifts, counts), "", _MIN_REGIME_SHARE, np.array([])

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forecast.base import budgets
+from forecast.base.arrays import AnyArray, Array
 from forecast.base.streams import DRAWS_PER_BLOCK
 from forecast.contract.plugin_calls import stdout_is_data
 from forecast.errors import DataError, ForecastError, ForecastWarning, one_line, printable
@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from forecast.projection.streaming.reduce import BatchResult
-
-Array = NDArray[np.float64]
 
 
 #: Worlds in a batch: what one worker draws, and what is lost where one dies.
@@ -189,13 +187,13 @@ class Job:
         room = TOGETHER_BYTES + walks * dates * WALKED_DATE_BYTES
         return min(max(room // max(peak_bytes(self.schedule, dates, DRAWS_PER_BLOCK), 1), 1), MAX_BLOCKS)
 
-    def sent(self, number: int) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    def sent(self, number: int) -> tuple[dict[str, AnyArray], dict[str, Any]]:
         """Draw one batch, as plain data that can be sent."""
         with stdout_is_data():
             sampled = self.fill(self.empty(self.size(number)), number)
         return to_arrays(sampled.holdings()), {**sampled.notes(), "warnings": self.warnings()}
 
-    def received(self, number: int, arrays: Mapping[str, NDArray[Any]], notes: Mapping[str, Any]) -> BatchResult:
+    def received(self, number: int, arrays: Mapping[str, AnyArray], notes: Mapping[str, Any]) -> BatchResult:
         """Return a batch that was sent."""
         sampled = self.empty(self.size(number))
         unpack(sampled.holdings(), arrays)

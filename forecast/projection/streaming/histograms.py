@@ -8,15 +8,14 @@ of two batches of worlds together are those of both.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.arrays import AnyArray, Array, IntArray
 from forecast.base.sobol import REPLICATES
 
-Array = NDArray[np.float64]
-Keys = NDArray[np.int64]
+Keys = IntArray
 
 #: A bin holds the numbers that agree in sign, exponent and this many bits: 64 bins for every doubling.
 _MANTISSA_BITS = 6
@@ -36,7 +35,7 @@ class _Bins:
 
     def __init__(self, rows: int, kind: type[np.generic]) -> None:
         self.first, self.width = np.zeros(rows, dtype=np.int64), np.zeros(rows, dtype=np.int64)
-        self.counts: NDArray[Any] = np.zeros(0, dtype=kind)
+        self.counts: AnyArray = np.zeros(0, dtype=kind)
 
     @property
     def starts(self) -> Keys:
@@ -238,7 +237,7 @@ class DateHistogram:
 
     def __init__(self, start: float, end: float, by: Sequence[float] = (), *, weighted: bool = False) -> None:
         self.start, self.end, self.by = start, end, tuple(by)
-        self._counts: NDArray[Any] = np.zeros((REPLICATES, DATE_BINS), dtype=np.float64 if weighted else np.int32)
+        self._counts: AnyArray = np.zeros((REPLICATES, DATE_BINS), dtype=np.float64 if weighted else np.int32)
         self._apart = np.zeros((REPLICATES, 3))  # already, never, failed
         self._by = np.zeros(len(by))
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast import errors
+from forecast.base.arrays import Array, BoolArray
 from forecast.base.dates import decimal_year, from_decimal_year
 from forecast.base.lazy import xr
 from forecast.base.quantiles import QUANTILES
@@ -32,9 +33,6 @@ from forecast.scenarios.quantities.node import Combination
 if TYPE_CHECKING:
     from forecast.projection.evaluate import Block
     from forecast.projection.plan import Plan
-
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 
 T = TypeVar("T")
@@ -172,7 +170,7 @@ class BatchResult:
         part = BlockSlice(block.first, worlds, slice(block.first - size.low, block.first - size.low + n_kept))
         listed: list[ForecastError] = []
 
-        def attempt(name: str, combination: Combination, make: Callable[[], T]) -> tuple[T, Mask] | None:
+        def attempt(name: str, combination: Combination, make: Callable[[], T]) -> tuple[T, BoolArray] | None:
             try:
                 made, faults = block.watched(make)
             except ForecastError as error:
