@@ -115,15 +115,6 @@ class LazyGroup(click.Group):
         found = [CompletionItem(name, help=line) for name, line in offered.items() if name.startswith(incomplete)]
         return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        name = args[0]
-        command = self.get_command(ctx, name)
-        if command is None:
-            return super().resolve_command(ctx, args)  # an option in the command's place
-        return name, command, args[1:]
-
 
 def _plugin_commands() -> dict[str, str]:
     """Return the plugins' commands and their titles, under the shortest name that reaches each."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -127,12 +126,6 @@ class Extrapolation(HtmlText):
         ``error``; empty along dates, and where a part that is short enough has too few points.
         """
         return {} if self.dates else _hindcast_scores(self.x, self.y, 10**self.beyond, self.level)
-
-    @property
-    def tried(self) -> Mapping[str, float]:
-        """The former name of `hindcast`."""
-        warnings.warn("Extrapolation.tried is called hindcast now", DeprecationWarning, stacklevel=2)
-        return self.hindcast
 
     @property
     def record(self) -> tuple[str, ...]:

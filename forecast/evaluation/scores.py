@@ -14,7 +14,6 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-import warnings
 from collections.abc import Callable, Iterable
 from types import MappingProxyType
 from typing import Any
@@ -47,13 +46,6 @@ __all__ = [
 ROUNDING_RTOL = 1e-12
 
 Dims = str | Iterable[str] | None
-
-
-def __getattr__(name: str) -> Any:
-    if name == "LEVELS":
-        warnings.warn("forecast.scores.LEVELS is called QUANTILES now", DeprecationWarning, stacklevel=2)
-        return QUANTILES
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
 
 def mean_or_none(values: Iterable[float | None]) -> float | None:

@@ -186,8 +186,3 @@ def test_rounding_takes_no_outcome_out_of_an_interval():
     draws = xr.DataArray(np.full((3, 9), 1 - 7e-16), dims=("origin", "draw"))
     observed = xr.DataArray([1.0, 1 + 1e-9, 1 - 1e-9], dims="origin")
     assert scores.coverage(draws, observed, preserve_dims="all").values.tolist() == [1, 0, 0]
-
-
-def test_the_former_name_of_the_quantiles_warns():
-    with pytest.deprecated_call(match="QUANTILES"):
-        assert scores.LEVELS == QUANTILES

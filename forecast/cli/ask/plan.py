@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from typing import Any
 
 import click
@@ -10,6 +11,7 @@ import click
 from forecast.cli import render
 from forecast.cli.ask.run import own_rows_option, parse_data_option, parse_key_values
 from forecast.cli.catalogue.listing import json_option
+from forecast.cli.output_files import add_options
 from forecast.cli.reading_options import access_options, level_option
 from forecast.errors import ForecastWarning
 
@@ -26,14 +28,8 @@ _GIVEN = (
 )
 
 
-def _given_options(command: Any) -> Any:
-    for name, metavar, text in reversed(_GIVEN):
-        command = click.option(f"--{name}", metavar=metavar, help=text)(command)
-    return command
-
-
 @click.command()
-@_given_options
+@partial(add_options, [click.option(f"--{name}", metavar=metavar, help=text) for name, metavar, text in _GIVEN])
 @click.option("--device", default="", metavar="NAME", help="By default the one on which the run is cheapest.")
 @click.option("--risk", type=float, default=0.2, show_default=True, metavar="SHARE",
               help="How likely the plan may exceed a budget or a number of days.")  # fmt: skip
