@@ -30,12 +30,10 @@ from forecast.errors import ScenarioError, UsageError, printable
 from forecast.formula import Comparison, Measured, Name, Node, Text, check_name, tree
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from forecast.api.answer import Answer
     from forecast.api.options import AskOptions, ConstraintKeys
     from forecast.api.scenario import Scenario
+    from forecast.base.arrays import Array
     from forecast.fit.fit import Fit
     from forecast.models import FittedModel, Model
 
@@ -110,7 +108,7 @@ class Quantity(HtmlText, Operators["QuantityCondition"]):
         """
         return replace(self, stated={**self.stated, **_record_from_keywords(dict(keys))})
 
-    def sample(self, n: int = 1000, *, at: float | str | None = None, seed: int = 0) -> NDArray[np.float64]:
+    def sample(self, n: int = 1000, *, at: float | str | None = None, seed: int = 0) -> Array:
         """Return draws of the quantity, (n,): those that it has under its name in every answer of this seed.
 
         Parameters

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
-from forecast.base.arrays import Array
+from forecast.base.arrays import AnyArray, Array
 from forecast.base.html_text import HtmlText
 from forecast.errors import FitError, UnknownNameError, printable
 from forecast.fit.any_fit import AnyFit
@@ -83,7 +82,7 @@ class Fits(HtmlText, AnyFit):
         return int(self.solutions.settled.size)
 
     @property
-    def labels(self) -> NDArray[Any]:
+    def labels(self) -> AnyArray:
         """The values of the dimension."""
         return self.solutions.curves.labels
 

@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from forecast.base.arrays import Array
+from forecast.base.arrays import AnyArray, Array
 from forecast.base.json_text import strict_json, to_json
 from forecast.base.lazy import xr
 from forecast.base.saved_records import (
@@ -191,7 +190,7 @@ def _solution_arrays(solutions: Solutions, *, many: bool) -> dict[str, Any]:
     return arrays
 
 
-def _encode_labels(labels: NDArray[Any]) -> NDArray[Any]:
+def _encode_labels(labels: AnyArray) -> AnyArray:
     """Return labels as a file has them: text as text, dates in seconds."""
     if labels.dtype.kind == "O" and all(isinstance(v, str) for v in labels):
         return labels.astype(str)

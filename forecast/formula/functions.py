@@ -9,13 +9,7 @@ import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+from typing import Any
 
 #: What the unit of an argument must be: none; that of the other arguments marked so; any at all; none, as the argument
 #: is a condition; none, or one of time, which becomes years.

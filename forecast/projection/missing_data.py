@@ -20,8 +20,8 @@ from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import BoolArray
 from forecast.base.dates import iso_date
 from forecast.errors import AsOfWarning, ForecastError, ForecastWarning, NoDataAtDateError, printable
 from forecast.formula import TIME_NAMES
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from forecast.projection.model_fits import ModelFits
     from forecast.projection.plan import Plan
 
-Mask = NDArray[np.bool_]
 #: All worlds that hold a label are lost by chance where this is less likely.
 BY_CHANCE = 1e-3
 #: Some of the values of choices, or of the labels of what is drawn.
@@ -73,7 +72,7 @@ class _BlockTrial:
     block: Block
     reason: NoDataAtDateError | None = None
     rivals: dict[str, set[str]] = field(default_factory=dict)
-    failed_masks: list[Mask] = field(default_factory=list)
+    failed_masks: list[BoolArray] = field(default_factory=list)
 
     def answers(self, dims: tuple[str, ...], *lower: Callable[[Combination], int], required: bool = False) -> bool:
         """Compute some steps in every combination, and tell whether any of them has data.

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forecast import formula, tables
-from forecast.base.arrays import Array, BoolArray, IntArray
+from forecast.base.arrays import AnyArray, Array, BoolArray, IntArray
 from forecast.base.lazy import xr
 from forecast.errors import DataError, EmptyDataError, UnknownNameError, UsageError, first_names, printable
 from forecast.fit.data.groups import labels_of
@@ -73,7 +72,7 @@ class Observations:
     groups: IntArray | None = None
     group_labels: tuple[str, ...] = ()
     by: str = ""
-    labels: NDArray[Any] = field(default_factory=lambda: np.array([0]))
+    labels: AnyArray = field(default_factory=lambda: np.array([0]))
     reasons: tuple[str, ...] = ("",)
     given: BoolArray | None = None
     called: Mapping[str, str] = field(default_factory=dict)
@@ -213,7 +212,7 @@ class _Grid:
         self.shape = (data.sizes[by], data.sizes[others[0]] if others else 1)
         self.columns = {str(key): self._placed(column) for key, column in data.variables.items()}
 
-    def _placed(self, column: Any) -> NDArray[Any]:
+    def _placed(self, column: Any) -> AnyArray:
         values = np.asarray(column.transpose(*(d for d in self.dims if d in column.dims)).values)
         values = values.astype(float) if values.dtype == bool else values
         return values[:, None] if column.dims == self.dims[:1] else values

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from forecast.base.arrays import Array, BoolArray, IntArray
+from forecast.base.arrays import AnyArray, Array, BoolArray, IntArray
 from forecast.base.streams import student_t
 from forecast.errors import UncertaintyError
 
@@ -180,7 +179,7 @@ class Uncertainty:
         return drawn
 
 
-def placed(parts: Sequence[NDArray[Any]], rows: IntArray, whole: NDArray[Any]) -> NDArray[Any]:
+def placed(parts: Sequence[AnyArray], rows: IntArray, whole: AnyArray) -> AnyArray:
     """Return a table with one batch after the other at these of its columns."""
     if parts:
         whole[..., rows] = np.concatenate(parts, axis=-1)

@@ -12,8 +12,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from forecast.base.arrays import AnyArray, Array
 from forecast.base.quantiles import QUANTILES
 from forecast.projection.paths.alike import alike
 from forecast.projection.streaming.histograms import DateHistogram, ValueHistogram
@@ -26,13 +26,13 @@ from forecast.projection.streaming.histograms import DateHistogram, ValueHistogr
 class SummedColumn:
     """Sums over all worlds."""
 
-    values: NDArray[Any]
+    values: AnyArray
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> dict[str, AnyArray]:
         """Return the numbers as a plain array."""
         return {"": self.values}
 
-    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+    def restore(self, arrays: Mapping[str, AnyArray]) -> None:
         """Take the numbers from a plain array."""
         self.values[...] = arrays[""]
 
@@ -59,12 +59,12 @@ def merge(mine: Sequence[WorldColumn], theirs: Sequence[WorldColumn], place: sli
             one.merge(other)  # type: ignore[arg-type]
 
 
-def to_arrays(holdings: Sequence[WorldColumn]) -> dict[str, NDArray[Any]]:
+def to_arrays(holdings: Sequence[WorldColumn]) -> dict[str, AnyArray]:
     """Return everything as plain arrays."""
     return {f"{number}.{part}": a for number, each in enumerate(holdings) for part, a in each.arrays().items()}
 
 
-def unpack(holdings: Sequence[WorldColumn], arrays: Mapping[str, NDArray[Any]]) -> None:
+def unpack(holdings: Sequence[WorldColumn], arrays: Mapping[str, AnyArray]) -> None:
     """Take everything from plain arrays.
 
     Raises
@@ -79,14 +79,10 @@ def unpack(holdings: Sequence[WorldColumn], arrays: Mapping[str, NDArray[Any]]) 
 
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from forecast.projection.failures import BlockSlice
     from forecast.projection.plan import Plan
     from forecast.scenarios.graph import ScenarioGraph
     from forecast.scenarios.quantities.node import Combination
-
-    Array = NDArray[np.float64]
 
 
 class Column:
@@ -137,15 +133,15 @@ class Column:
         # the worlds of one combination lie side by side in memory: they are written and read so
         self._shape, self._rows, self._fill = (*self.sizes, *rows, n_stored or 0), rows, fill
         #: Of a complete column, until worlds differ in it: what they all say under each combination, (*rows,).
-        self._alike: dict[Combination, NDArray[Any]] | None = {} if complete else None
-        self._room: NDArray[Any] | None = None
+        self._alike: dict[Combination, AnyArray] | None = {} if complete else None
+        self._room: AnyArray | None = None
         self.new_counts = new_counts
         self.counts = {} if new_counts is None else {combination: new_counts() for combination in self.index}
         self.sums = np.zeros((sums, *self.sizes))
         self._axis, self._is_kept, self._complete = len(rows), n_stored is not None, complete
 
     @property
-    def kept(self) -> NDArray[Any]:
+    def kept(self) -> AnyArray:
         """(*rows, world, *choices); not to be written to."""
         if self._alike is None:
             return self._as_read(self.room)
@@ -154,13 +150,13 @@ class Column:
             rows[self.index[combination]] = row[..., np.newaxis]
         return self._as_read(np.broadcast_to(rows, self._shape))
 
-    def _as_read(self, room: NDArray[Any]) -> NDArray[Any]:
+    def _as_read(self, room: AnyArray) -> AnyArray:
         # the worlds of one combination lie side by side in memory: they are written and read so
         dims = len(self.sizes)
         return np.moveaxis(room, range(dims), range(-dims, 0)) if dims else room
 
     @property
-    def room(self) -> NDArray[Any]:
+    def room(self) -> AnyArray:
         """What is kept, to be written to: (*choices, *rows, world)."""
         if self._room is None:
             # where every world writes its number, or is blanked, the pages of much memory are touched once
@@ -171,14 +167,12 @@ class Column:
             self._alike = None
         return self._room
 
-    def _shares(self, combination: Combination, row: NDArray[Any]) -> bool:
+    def _shares(self, combination: Combination, row: AnyArray) -> bool:
         """Tell whether a row is what all worlds said so far, and note it."""
         assert self._alike is not None
         return np.array_equal(self._alike.setdefault(combination, row.copy()), row, equal_nan=True)
 
-    def put(
-        self, combination: Combination, values: NDArray[Any], part: BlockSlice, weights: Array | None = None
-    ) -> None:
+    def put(self, combination: Combination, values: AnyArray, part: BlockSlice, weights: Array | None = None) -> None:
         """Keep and count what some worlds say, (*rows, world); where all are alike they take the room of one."""
         shared = self._room is None and alike(values) and self._shares(combination, values[..., 0])
         if not shared:
