@@ -17,35 +17,6 @@ from typing import Any, TypeAlias
 from forecast.errors import FormulaError, printable
 from forecast.formula.functions import SCENARIO_FUNCTIONS, implementation
 
-__all__ = [
-    "COMPARISON_FUNCTIONS",
-    "MIRRORED_OPERATORS",
-    "Binary",
-    "Call",
-    "Comparison",
-    "Measured",
-    "Name",
-    "Node",
-    "Number",
-    "Sequence",
-    "Text",
-    "Unary",
-    "apply",
-    "children",
-    "common_power",
-    "compile_tree",
-    "constant",
-    "evaluate",
-    "format_number",
-    "latex",
-    "latex_name",
-    "number_node",
-    "rebuild",
-    "rewrite",
-    "to_text",
-    "walk",
-]
-
 
 @dataclass(frozen=True)
 class Number:
