@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from forecast.api.build_scenario import scenario_of
-from forecast.api.options import GRID_KEYS, RUN_KEYS, check_keywords
+from forecast.api.options import GRID_KEYS, RUN_KEYS, ScenarioAskOptions, check_keywords
 from forecast.api.quantity import Quantity, as_quantity, quantity
 from forecast.api.quantity_formulas import to_record
 from forecast.api.scenario_quantities import at_home, name_within, quantity_of, source_scenarios
@@ -23,7 +23,6 @@ from forecast.scenarios.settings.setting_values import parse_texts
 
 if TYPE_CHECKING:
     from forecast.api.answer import Answer
-    from forecast.api.options import ScenarioAskOptions
     from forecast.projection.result import Projection
 
 #: The keys of a scenario's top that may be stated anew.

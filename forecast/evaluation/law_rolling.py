@@ -7,7 +7,7 @@ gives an observation on the other side, so that the record is of what people are
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -25,14 +25,11 @@ from forecast.evaluation.rolling_origin import (
     score_origins,
 )
 from forecast.fit.data.observations import _compute
+from forecast.fit.fit import Fit
+from forecast.laws import Law
 from forecast.tables.column_names import columns_in
 from forecast.tables.columns import Columns
 from forecast.tables.same_place import check_one_curve
-
-if TYPE_CHECKING:
-    from forecast.fit.fit import Fit
-    from forecast.laws import Law
-
 
 #: What a curve is tried with where no law is named: the laws that learning curves are extrapolated with.
 DEFAULT_LAWS = (

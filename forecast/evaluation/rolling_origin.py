@@ -24,13 +24,12 @@ from forecast.contract.specs import Input, TrendSpec
 from forecast.errors import DataError, EmptyDataError, FitError, ForecastError, UsageError, join_lines, printable
 from forecast.evaluation.crossing_record import LEVEL_FACTORS, reached_by
 from forecast.evaluation.scores import score, skill
-from forecast.models import Description, FittedShape, Shape
+from forecast.models import Description, FittedShape, Model, Shape
 from forecast.models.model_lookup import find_model
 from forecast.models.shapes.frontiers import record_sign
 
 if TYPE_CHECKING:
     from forecast.base.streams import Streams
-    from forecast.models import Model
 
 # --- Origins and what must be beaten ----------------------------------------------------------------------------------
 # The origins of a backtest, the targets of each, and the two benchmarks that any forecast must beat.

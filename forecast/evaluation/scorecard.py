@@ -10,17 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from forecast.contract.registry import Registry
 from forecast.evaluation import ledger_scores
 from forecast.evaluation.ledger import SHORT_HASH_DIGITS
 from forecast.evaluation.scores import mean_or_none
 from forecast.evaluation.shared_questions import table_rows
-
-if TYPE_CHECKING:
-    from forecast.contract.registry import Registry
 
 PUBLIC_QUESTIONS_TABLE = "public-questions"
 #: Public probabilities have three digits: for the logarithm they are no nearer to 0 and 1 than half of the last.

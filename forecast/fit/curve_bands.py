@@ -7,7 +7,6 @@ no parameter to be identified, since every member says something of the places b
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,10 +14,7 @@ from forecast.base.arrays import Array, BoolArray
 from forecast.errors import FitError
 from forecast.fit.pool.curve_constants import TUNING
 from forecast.fit.pool.curve_forecast import MIN_CURVE_POINTS, ceiling_of, forecast_curve, is_rising
-
-if TYPE_CHECKING:
-    from forecast.fit.solutions import Solutions
-
+from forecast.fit.solutions import Solutions
 
 #: A band of 90 % whose ends are further apart than this factor is warned of. Of what was tried on real curves this
 #: alone told large errors from small ones (``tests/evaluation/test_curve_record.py``).

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from forecast import tables
 from forecast.base.arrays import Array
+from forecast.contract.specs import PublishedFit
 from forecast.errors import FitError, UsageError, printable
 from forecast.fit import objectives
 from forecast.fit.curves import fit_one
@@ -25,11 +26,8 @@ from forecast.fit.solve.domain import check_domain
 from forecast.fit.solve.estimated_scatter import with_scatter
 from forecast.fit.solve.parallel import check_workers
 from forecast.fit.solver_options import SolverOptions
+from forecast.laws import Law
 from forecast.tables.schema import separate
-
-if TYPE_CHECKING:
-    from forecast.contract.specs import PublishedFit
-    from forecast.laws import Law
 
 
 def fit_law(law: Law, data: Any, request: FitRequest) -> Any:

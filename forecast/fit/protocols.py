@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -22,12 +22,10 @@ from forecast.base.html_text import HtmlText
 from forecast.base.lazy import xr
 from forecast.contract.published import ProtocolSpec
 from forecast.errors import DataError, EmptyDataError, FormulaError, UnknownNameError, UsageError, printable
+from forecast.fit.fit import Fit
+from forecast.fit.options import FitKeywords, FitRequest
 from forecast.formula.tree import COMPARISON_FUNCTIONS
-
-if TYPE_CHECKING:
-    from forecast.fit.fit import Fit
-    from forecast.fit.options import FitKeywords, FitRequest
-    from forecast.laws import Law
+from forecast.laws import Law
 
 #: Points of a grid of starts that are looked at once.
 MAX_STARTS = 100_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from forecast.base.saved_records import (
     TEXT,
@@ -18,9 +18,7 @@ from forecast.base.saved_records import (
 )
 from forecast.errors import ForecastError, ResultError, UsageError, printable
 from forecast.formula import check_name, parse
-
-if TYPE_CHECKING:
-    from forecast.laws import Law
+from forecast.laws import Law
 
 MAX_LAW_NAME = 500
 _NAME_SCHEMA = OptionalSchema(ValueSchema("a name", lambda v: isinstance(v, str) and len(v) <= MAX_LAW_NAME))

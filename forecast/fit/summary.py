@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from forecast.base.html_text import inline_image, page
 from forecast.errors import UncertaintyError, printable
 from forecast.fit.diagnostics.fit_plot import plot_fit
+from forecast.fit.fit import Fit
 from forecast.fit.inference.by_group import groups_text
 from forecast.fit.inference.interval import origin
-
-if TYPE_CHECKING:
-    from forecast.fit.fit import Fit
 
 
 def summary(fit: Fit) -> str:

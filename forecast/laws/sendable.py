@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from forecast.errors import ForecastError, UsageError, printable
-
-if TYPE_CHECKING:
-    from forecast.laws.definition import Law
-    from forecast.laws.forms import Form
+from forecast.laws.definition import Law
+from forecast.laws.forms import Form
 
 #: Laws that were made here from a text, so that each is compiled once; and how many are kept.
 _made: dict[str, Law] = {}

@@ -12,7 +12,7 @@ import functools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +21,9 @@ from forecast.base import budgets
 from forecast.base.arrays import Array
 from forecast.base.roots import find_roots
 from forecast.errors import UsageError
+from forecast.formula import Formula
+from forecast.laws import Law
 from forecast.laws.program import FormulaProgram
-
-if TYPE_CHECKING:
-    from forecast.formula import Formula
-    from forecast.laws import Law
 
 Index = NDArray[np.intp]
 

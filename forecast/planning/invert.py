@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +15,11 @@ from forecast.base.lazy import xr
 from forecast.base.number_checks import is_real
 from forecast.base.roots import find_roots
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
+from forecast.fit.fit import Fit
 from forecast.fit.inference.draws import interval, parameter_draws
 from forecast.fit.options import check_level
 from forecast.fit.predict import WARN_DECADES
+from forecast.formula import Formula
 from forecast.planning.allocate import price_of
 from forecast.planning.constrained_minimum import (
     GRID_STEP_DECADES,
@@ -28,11 +30,6 @@ from forecast.planning.constrained_minimum import (
     SearchEnd,
     lowest,
 )
-
-if TYPE_CHECKING:
-    from forecast.fit.fit import Fit
-    from forecast.formula import Formula
-
 
 COMPUTE = "compute"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,16 +13,14 @@ from forecast.base.arrays import Array, BoolArray
 from forecast.base.lazy import xr
 from forecast.base.roots import find_roots
 from forecast.errors import FitError, UsageError, printable
+from forecast.fit.fit import Fit
 from forecast.fit.inference.draws import interval, parameter_draws
 from forecast.fit.options import check_level
 from forecast.fit.predict import WARN_DECADES
+from forecast.formula import Formula
 from forecast.planning.allocate import best_splits, check_price, positive, price_of, refuse
 from forecast.planning.constrained_minimum import MAX_DECADES
 from forecast.planning.invert import cheapest, grid_of, invert_law
-
-if TYPE_CHECKING:
-    from forecast.fit.fit import Fit
-    from forecast.formula import Formula
 
 
 def speedup(

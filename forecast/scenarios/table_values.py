@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,12 +21,9 @@ from forecast.errors import DataError, EmptyDataError, ForecastError, ScenarioEr
 from forecast.scenarios.kinds.table_value import ByChoice, TableValue
 from forecast.scenarios.spec import Choice, TableChoice, fill
 from forecast.scenarios.templates import MAX_COMBINATIONS
-from forecast.tables import series
+from forecast.tables import Columns, series
 from forecast.tables.cache import SharedTable
 from forecast.units import qualifiers
-
-if TYPE_CHECKING:
-    from forecast.tables import Columns
 
 #: Rows that one figure is looked for under, one after the other, at most.
 MAX_ROWS_TRIED = 1000

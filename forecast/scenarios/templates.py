@@ -12,11 +12,10 @@ from urllib.parse import quote
 from forecast.base.budgets import check_time
 from forecast.errors import ScenarioError
 from forecast.scenarios import registered
-from forecast.scenarios.spec import choices_in_braces, fill
+from forecast.scenarios.spec import Choice, choices_in_braces, fill
 
 if TYPE_CHECKING:
     from forecast.scenarios.scenario import Scenario
-    from forecast.scenarios.spec import Choice
 
 #: More combinations of choices than this are refused before they are walked.
 MAX_COMBINATIONS = 100_000

@@ -6,7 +6,7 @@ import contextlib
 import json
 from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,13 +24,11 @@ from forecast.errors import (
     first_names,
     printable,
 )
+from forecast.tables.columns import Columns
 from forecast.tables.editions import LABEL_COLUMNS
 from forecast.tables.same_place import note_dates_to_come, reduce_places
 from forecast.tables.schema import separate
 from forecast.units.qualifiers import ATTRIBUTES, infer
-
-if TYPE_CHECKING:
-    from forecast.tables.columns import Columns
 
 
 class Series(NamedTuple):

@@ -6,7 +6,7 @@ import math
 import textwrap
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -15,11 +15,9 @@ from forecast.cli import render
 from forecast.cli.catalogue.listing import json_option, listing_warnings, plugins_of
 from forecast.cli.output_files import TABLE_SUFFIXES, columns_of, emit_files, out_option
 from forecast.cli.reading_options import access_options
+from forecast.contract.registry import Record, Registry
 from forecast.errors import ForecastError, printable
 from forecast.report.words.number_text import written
-
-if TYPE_CHECKING:
-    from forecast.contract.registry import Record, Registry
 
 #: What is written stays whole on a terminal of this width.
 MAX_LINE_WIDTH = 80

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from forecast.base.quantiles import QUANTILE_NAMES, QUANTILES
 from forecast.cli import render
-from forecast.tables.diff import difference_sentence
+from forecast.tables.diff import Difference, difference_sentence
 
 if TYPE_CHECKING:
     from forecast.evaluation.table_changes import AnswerChange, Refresh, ScenarioChange, TableChange
     from forecast.evaluation.trend_changes import FigureChange, TrendChange
-    from forecast.tables.diff import Difference
 
 #: The figures of a trend that its headline may name, in order of preference: label and unit.
 _HEADLINE_FIGURES = {"doubling_years": ("doubling time", " years"), "growth_per_year": ("growth", " a year in logs")}

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from forecast.base.arrays import Array
 from forecast.base.dates import decimal_year
 from forecast.base.lazy import xr
 from forecast.base.quantiles import QUANTILES
+from forecast.contract.registry import Registry
 from forecast.errors import AsOfWarning, ForecastError, UnknownNameError, UsageError, printable
 from forecast.evaluation.extrapolate import dated_quantiles
 from forecast.evaluation.rolling_origin import REFERENCE_SHAPES
@@ -44,9 +45,6 @@ from forecast.projection.engine import loaded, project
 from forecast.projection.result import Projection
 from forecast.scenarios.kinds.expression import Expression
 from forecast.scenarios.scenario import Scenario
-
-if TYPE_CHECKING:
-    from forecast.contract.registry import Registry
 
 # --- Rivals -----------------------------------------------------------------------------------------------------------
 # What stands beside a scenario in the past: what was observed, the series carried on, and what had been published.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,12 +16,9 @@ from forecast.errors import DataError, EmptyDataError, UnknownNameError, UsageEr
 from forecast.fit.data.groups import labels_of
 from forecast.fit.objectives.objective import Objective, RowRule
 from forecast.fit.options import FitRequest
+from forecast.laws import Law
 from forecast.tables import Columns
 from forecast.tables.column_names import check_named_once
-
-if TYPE_CHECKING:
-    from forecast.laws import Law
-
 
 #: Where y is nowhere larger than this, or its inverse, sums of squares leave the range of numbers.
 MIN_MAGNITUDE = 1e-120

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from forecast.base.arrays import Array
+from forecast.fit.problem.problem import Problem
 from forecast.formula import tree
 from forecast.formula.tree import Binary, Name, Number
-
-if TYPE_CHECKING:
-    from forecast.fit.problem.problem import Problem
-
 
 #: Variables whose scatter about a line is below this share of their spread vary together.
 MAX_SCATTER_SHARE = 1e-6

@@ -5,18 +5,13 @@ Such a fit ends on a bound, or with a term that has vanished, and looks like the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from forecast.base.arrays import Array, BoolArray
 from forecast.errors import printable
+from forecast.fit.problem.problem import Problem
+from forecast.fit.solutions import Solutions
 from forecast.fit.solve.domain import law_values, likely_parameters
-
-if TYPE_CHECKING:
-    from forecast.fit.problem.problem import Problem
-    from forecast.fit.solutions import Solutions
-
 
 #: What has this chance without any trend is one; of fewer points nothing is said.
 CHANCE, MIN_POINTS = 0.01, 5

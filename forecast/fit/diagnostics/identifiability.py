@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,16 +19,13 @@ from forecast.fit.diagnostics.collinearity import edge_reasons, together
 from forecast.fit.diagnostics.direction import opposite_direction
 from forecast.fit.diagnostics.influence import influence_of_points
 from forecast.fit.diagnostics.lack_of_fit import LackOfFit, lack_of_fit
+from forecast.fit.fit import Fit
 from forecast.fit.inference import profile
+from forecast.fit.inference.profile import ProfileCurve
 from forecast.fit.inference.uncertainty import ROUNDING_REASON
+from forecast.fit.problem.problem import Problem
 from forecast.fit.problem.target import RESIDUAL_RTOL
-
-if TYPE_CHECKING:
-    from forecast.fit.fit import Fit
-    from forecast.fit.inference.profile import ProfileCurve
-    from forecast.fit.problem.problem import Problem
-    from forecast.fit.solutions import Solutions
-
+from forecast.fit.solutions import Solutions
 
 #: Identifiability is judged at this level, whatever the level of the requested intervals.
 DIAGNOSIS_LEVEL = 0.95

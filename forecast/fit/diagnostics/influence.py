@@ -10,7 +10,6 @@ Sidak's rule.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,15 +17,12 @@ from forecast.base import budgets
 from forecast.base.arrays import Array, IntArray
 from forecast.base.lazy import xr
 from forecast.fit.data.residual_autocorrelation import error_inflation
+from forecast.fit.fit import Fit
 from forecast.fit.inference.profile import optimum, problem_of_fit, refute
+from forecast.fit.inference.profile_endpoints import Optima
+from forecast.fit.problem.problem import Problem
 from forecast.fit.sizes import OPTIMUM_RTOL
 from forecast.fit.solve import newton
-
-if TYPE_CHECKING:
-    from forecast.fit.fit import Fit
-    from forecast.fit.inference.profile_endpoints import Optima
-    from forecast.fit.problem.problem import Problem
-
 
 #: A point decides a parameter if chance puts the worst of all points so far off with less than this probability (below
 #: 5 %, so that a law that bends, whose residuals are not quite Student's, raises no more false alarms than that) ...

@@ -6,16 +6,12 @@ What a fit leaves beyond that is lack of fit (Fisher's F test; Draper and Smith,
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from forecast.base.arrays import Array
 from forecast.fit.data.groups import point_codes
-
-if TYPE_CHECKING:
-    from forecast.fit.problem.problem import Problem
-
+from forecast.fit.problem.problem import Problem
 
 #: Below this probability a law is said to miss.
 MAX_P_VALUE = 0.01

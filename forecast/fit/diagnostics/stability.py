@@ -8,16 +8,12 @@ two estimates in this way; here the difference is not tested, which would be a k
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from forecast.base.arrays import Array, IntArray
 from forecast.fit.sizes import TABLE_ELEMENTS
-
-if TYPE_CHECKING:
-    from forecast.fit.solutions import Solutions
-
+from forecast.fit.solutions import Solutions
 
 #: The last points are looked at most: a point weighs as its place to this power, as in `forecast.extrapolate`.
 RECENCY_POWER = 2.0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +12,10 @@ from numpy.typing import NDArray
 from forecast.base.arrays import Array
 from forecast.errors import UsageError, printable
 from forecast.fit.data.groups import number_label
+from forecast.fit.fit import Fit
 from forecast.fit.problem.coordinates import solver_coordinates
 from forecast.fit.solutions import Solutions
 from forecast.laws.grouped import Grouped
-
-if TYPE_CHECKING:
-    from forecast.fit.fit import Fit
 
 
 def groups_text(fit: Fit) -> list[str]:

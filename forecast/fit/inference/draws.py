@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from forecast.base.arrays import Array
@@ -11,10 +9,7 @@ from forecast.base.netcdf import quantiles
 from forecast.base.number_checks import is_integer
 from forecast.base.streams import DRAWS_PER_BLOCK, Streams, check_seed, student_t
 from forecast.errors import UsageError, printable
-
-if TYPE_CHECKING:
-    from forecast.fit.fit import Fit
-
+from forecast.fit.fit import Fit
 
 #: More draws than this would fill the memory before they sharpen an interval.
 MAX_DRAWS = 1_000_000

@@ -12,7 +12,7 @@ posterior of Müller (2013, Econometrica 81(5), 1805-1849), which has the smalle
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -22,15 +22,12 @@ from forecast.base.distributions import Distribution, distribution
 from forecast.base.lazy import xr
 from forecast.base.streams import DRAWS_PER_BLOCK, Streams, check_seed
 from forecast.errors import FitError, UncertaintyError, UnknownNameError
+from forecast.fit.fit import Fit
 from forecast.fit.inference.draws import check_draws
 from forecast.fit.inference.profile import optimum, problem_of_fit
-
-if TYPE_CHECKING:
-    from forecast.fit.fit import Fit
-    from forecast.fit.inference.profile_endpoints import Optima
-    from forecast.fit.inference.uncertainty import Uncertainty
-    from forecast.fit.problem.problem import Problem
-
+from forecast.fit.inference.profile_endpoints import Optima
+from forecast.fit.inference.uncertainty import Uncertainty
+from forecast.fit.problem.problem import Problem
 
 #: An effective share of the draws below this is said in a warning.
 MIN_ESS_SHARE = 0.3

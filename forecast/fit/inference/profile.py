@@ -8,7 +8,6 @@ where the data set no limit: such a limit is infinite (0 for a positive paramete
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,16 +15,13 @@ from forecast.base.arrays import Array, BoolArray, IntArray
 from forecast.base.lazy import xr
 from forecast.base.number_checks import is_integer
 from forecast.errors import UncertaintyError, UnknownNameError, UsageError, printable
+from forecast.fit.fit import Fit
 from forecast.fit.inference.profile_endpoints import Optima, ProfileEndpoints, refit
 from forecast.fit.inference.uncertainty import ROUNDING_REASON
 from forecast.fit.options import check_level
 from forecast.fit.problem.poles import pole_remark
-
-if TYPE_CHECKING:
-    from forecast.fit.fit import Fit
-    from forecast.fit.problem.problem import Problem
-    from forecast.fit.solutions import Solutions
-
+from forecast.fit.problem.problem import Problem
+from forecast.fit.solutions import Solutions
 
 #: Fits whose limits are searched together.
 FITS_PER_BATCH = 1024

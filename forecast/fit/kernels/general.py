@@ -10,16 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from forecast.base.arrays import Array, BoolArray
 from forecast.errors import ForecastError
-
-if TYPE_CHECKING:
-    from forecast.laws import Law
-
+from forecast.laws import Law
 
 #: Up to this many numbers in a table all sums are taken at once.
 MAX_ONE_CALL_ELEMENTS = 4096

@@ -7,16 +7,14 @@ every group's parameters: 20 groups cost little more than one.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from forecast.base.arrays import Array
 from forecast.fit.kernels.general import Placement, ProgramKernel
+from forecast.laws import Law
 from forecast.laws.grouped import Grouped
-
-if TYPE_CHECKING:
-    from forecast.laws import Law
 
 
 def is_supported(law: Law, variables: Mapping[str, Array]) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -18,9 +18,7 @@ from forecast.base.arrays import Array, BoolArray
 from forecast.fit.kernels.general import LawState, ProgramKernel, to_logs
 from forecast.formula import tree
 from forecast.formula.tree import Binary, Call, Name, Node, Number, Unary
-
-if TYPE_CHECKING:
-    from forecast.laws import Law
+from forecast.laws import Law
 
 #: The parts of an affine function: a parameter (None: none) to what it is multiplied with, a tree over variables alone.
 #: ``"log a"`` is the logarithm of the parameter ``a``; no parameter has a blank in its name.

@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -20,12 +20,9 @@ import numpy as np
 from forecast.base.arrays import Array, BoolArray
 from forecast.fit.kernels.general import Kernel, LawState, Placement, natural, to_logs
 from forecast.fit.problem.problem import Problem
-
-if TYPE_CHECKING:
-    from forecast.laws import Law
-    from forecast.laws.forms import Form
-    from forecast.laws.program import Program
-
+from forecast.laws import Law
+from forecast.laws.forms import Form
+from forecast.laws.program import Program
 
 #: Steps towards the true variables of a point, at most, and the share of a squared distance that the last may promise.
 MAX_SHIFT_STEPS, BLIND_SHIFT_RTOL = 60, 1e-14

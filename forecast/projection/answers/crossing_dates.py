@@ -19,13 +19,12 @@ from forecast.errors import printable
 from forecast.projection import blocks
 from forecast.projection.crossing import date_quantiles, weighted_quantiles
 from forecast.projection.failures import BlockSlice, is_too_many
-from forecast.projection.likelihood_weights import weighted_share
+from forecast.projection.likelihood_weights import Updates, weighted_share
 from forecast.projection.streaming.columns import Column, Columns
 from forecast.projection.streaming.histograms import DateHistogram, replicate_error
 
 if TYPE_CHECKING:
     from forecast.projection.evaluate import Block
-    from forecast.projection.likelihood_weights import Updates
     from forecast.scenarios.graph import ScenarioGraph
     from forecast.scenarios.quantities.node import Combination
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -24,18 +24,15 @@ from forecast.projection.horizon import horizon, until_end
 from forecast.projection.likelihood_weights import Updates
 from forecast.projection.model_fits import ModelFits
 from forecast.projection.paths.check_ordered import check_ordered
+from forecast.projection.paths.run_cache import RunCache
 from forecast.projection.plan import Plan
 from forecast.projection.provenance import ORDERED_ATTRIBUTES, as_plain, provenance
 from forecast.projection.result.projection import DRAWN_KINDS, Projection
 from forecast.projection.streaming.reduce import BatchResult, DrawCounts, Reads
 from forecast.scenarios import graph as graphs
 from forecast.scenarios.graph import ScenarioGraph
+from forecast.scenarios.scenario import Scenario
 from forecast.scenarios.settings import ports, setting_targets, setting_values
-
-if TYPE_CHECKING:
-    from forecast.projection.paths.run_cache import RunCache
-    from forecast.projection.result import Projection
-    from forecast.scenarios.scenario import Scenario
 
 # --- Sweeps -----------------------------------------------------------------------------------------------------------
 # A sweep: one projection for each value that something is set to, side by side along a dimension of its name.

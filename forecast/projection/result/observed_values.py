@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,10 +14,7 @@ from forecast.base.lazy import xr
 from forecast.errors import ForecastError, FormulaError
 from forecast.formula import Comparison, Formula, Measured, Name, parse_condition, parse_expression, tree
 from forecast.formula.tree import COMPARISON_FUNCTIONS, MIRRORED_OPERATORS, Call
-
-if TYPE_CHECKING:
-    from forecast.projection.result.projected_answers import ProjectedAnswer
-
+from forecast.projection.result.projected_answers import ProjectedAnswer
 
 #: Expressions of expressions that are followed to what is observed.
 _MAX_DEPTH = 8

@@ -42,8 +42,6 @@ from forecast.scenarios.settings import setting_targets
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from forecast.projection.streaming.reduce import BatchResult
-
 
 #: Worlds in a batch: what one worker draws, and what is lost where one dies.
 DRAWS_PER_BATCH = 32 * DRAWS_PER_BLOCK

@@ -10,11 +10,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from forecast.base.streams import DRAWS_PER_BLOCK
-from forecast.projection.plan import DATES, DRAWS
+from forecast.projection.plan import DATES, DRAWS, Step
 
 if TYPE_CHECKING:
     from forecast.projection.evaluate import Schedule
-    from forecast.projection.plan import Step
 
 NUMBER_BYTES = 8
 #: Operations that hand on what they read, unless a world fails.

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -21,9 +21,7 @@ from forecast.base.arrays import Array
 from forecast.fit.kernels.power_sum import exponential
 from forecast.formula import tree
 from forecast.formula.tree import Binary, Name, Node, Number, Unary
-
-if TYPE_CHECKING:
-    from forecast.laws import Law
+from forecast.laws import Law
 
 
 @dataclass(slots=True)
