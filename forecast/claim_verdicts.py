@@ -22,7 +22,7 @@ from typing import Any
 
 from forecast import formula
 from forecast.base import budgets
-from forecast.contract.registry import Record, Registry
+from forecast.contract.registry import Record, Registry, get_registry
 from forecast.contract.specs import ClaimSpec
 from forecast.errors import EmptyDataError, ForecastError, FormulaError, UnknownNameError, printable
 from forecast.evaluation import outcomes
@@ -232,7 +232,6 @@ def _read_answers(spec: ClaimSpec, where: str, texts: Mapping[str, str] | None =
     """Return the numbers that a claim reads from the answers of its scenario; `texts` replaces those of the claim."""
     if not spec.answers:
         return {}
-    from forecast.contract.registry import get_registry
     from forecast.projection.claim_values import read_claim_value
 
     run = _run_scenario(get_registry(), spec.scenario, tuple(spec.settings.items()), spec.draws)

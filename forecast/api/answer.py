@@ -39,7 +39,7 @@ from forecast.projection.result import (
 from forecast.scenarios.graph import ScenarioGraph, build
 from forecast.scenarios.question_text import words_for_names
 from forecast.scenarios.settings.replacements import model_record
-from forecast.scenarios.settings.setting_targets import with_dependencies
+from forecast.scenarios.settings.setting_targets import correlated_with, with_dependencies
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -176,8 +176,6 @@ class Answer:
     @cached_property
     def _run_scenario(self) -> Scenario:
         """The scenario that runs, without the settings of the run."""
-        from forecast.scenarios.settings.setting_targets import correlated_with
-
         base = self._base
         if base is not None and not self.conditions and not self.replaced:
             return base

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from forecast.base import netcdf
 from forecast.base.lazy import xr
 from forecast.errors import UsageError, printable
 from forecast.projection.result import Projection
@@ -36,7 +37,6 @@ def save(result: Fit | Fits | Answer | Projection | Comparison | xr.DataTree, pa
     True
     """
     from forecast.api.answer import Answer
-    from forecast.base import netcdf
     from forecast.fit.compare import Comparison
     from forecast.fit.fit import Fit
     from forecast.fit.fits import Fits
@@ -71,7 +71,6 @@ def load(path: str | os.PathLike[str]) -> Any:
     forecast.errors.ResultError: nowhere.nc: no such file or directory
     """
     from forecast.api.answer import Answer
-    from forecast.base import netcdf
     from forecast.fit.compare import comparison_of, is_comparison
     from forecast.fit.save import fit_of, is_fit, read_untrusted
     from forecast.projection.saved_projection import check_projection, is_projection

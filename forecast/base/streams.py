@@ -10,8 +10,9 @@ fewer draws are a prefix of more, a longer horizon keeps the earlier steps. The 
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,10 +21,6 @@ from forecast.base.arrays import Array
 from forecast.base.number_checks import is_integer
 from forecast.base.sobol import DRAWS_PER_BLOCK as DRAWS_PER_BLOCK, FIRST_BLOCK_PIECES, key, uniform_block
 from forecast.errors import UsageError, printable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
-
 
 T = TypeVar("T")
 

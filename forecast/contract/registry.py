@@ -36,6 +36,7 @@ from forecast.errors import (
     PluginError,
     UnknownNameError,
     UsageError,
+    nearest,
     one_line,
     printable,
 )
@@ -286,8 +287,6 @@ def _check_aliases(claims: Sequence[ClaimSpec]) -> None:
 
 
 def _hook_fault(manager: pluggy.PluginManager, module: Any, text: str) -> str:
-    from forecast.errors import nearest
-
     unknown = [n for n in dir(module) if n.startswith("forecast_") and hasattr(getattr(module, n), "forecast_impl")]
     unknown = [n for n in unknown if n not in HOOKS]
     if unknown:

@@ -26,7 +26,7 @@ from forecast.evaluation.rolling_origin import (
 )
 from forecast.fit.data.observations import _compute
 from forecast.fit.fit import Fit
-from forecast.laws import Law
+from forecast.laws import Law, law
 from forecast.tables.column_names import columns_in
 from forecast.tables.columns import Columns
 from forecast.tables.same_place import check_one_curve
@@ -114,7 +114,6 @@ def backtest_laws(
     True
     """
     from forecast.fit.solve.parallel import check_workers
-    from forecast.laws import law
 
     check_workers(workers, "backtest")
     chosen = list(laws) or [law(each) for each in DEFAULT_LAWS]

@@ -24,7 +24,7 @@ from forecast.contract.specs import Input, TrendSpec
 from forecast.errors import DataError, EmptyDataError, FitError, ForecastError, UsageError, join_lines, printable
 from forecast.evaluation.crossing_record import LEVEL_FACTORS, reached_by
 from forecast.evaluation.scores import score, skill
-from forecast.models import Description, FittedShape, Model, Shape
+from forecast.models import Description, FittedShape, Model, Shape, trend
 from forecast.models.model_lookup import find_model
 from forecast.models.shapes.frontiers import record_sign
 
@@ -213,7 +213,6 @@ def of_column(
     rule: str = "",
 ) -> tuple[dict[str, Model], dict[str, str]]:
     """Return the models of a column of a file or of other data, as `of_name` does; see `backtest`."""
-    from forecast.models import trend
     from forecast.scenarios.question_text import find_date_column, split_file_column
     from forecast.tables import to_columns
     from forecast.tables.column_names import unquoted
@@ -347,7 +346,6 @@ def backtest(
     """
     from forecast.base.operators import Operators
     from forecast.fit.solve.parallel import check_workers
-    from forecast.models import Model
     from forecast.models.protocol import as_model
     from forecast.scenarios.question_text import split_file_column
 

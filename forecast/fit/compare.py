@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forecast import tables
+from forecast import __version__, tables
 from forecast.base import budgets
 from forecast.base.arrays import Array
 from forecast.base.json_text import strict_json, to_json
@@ -88,7 +88,6 @@ class Comparison(RecordList):
         ResultError
             If it cannot be written.
         """
-        from forecast import __version__
         from forecast.base import netcdf
 
         rows = strict_json(to_json(list(self)), where=COMPARISON_KIND)  # as whoever loads it will see it

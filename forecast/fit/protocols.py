@@ -16,16 +16,18 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from forecast import formula
+from forecast import formula, tables
 from forecast.base.arrays import Array, BoolArray
 from forecast.base.html_text import HtmlText
 from forecast.base.lazy import xr
 from forecast.contract.published import ProtocolSpec
 from forecast.errors import DataError, EmptyDataError, FormulaError, UnknownNameError, UsageError, printable
+from forecast.fit.data.observations import column_numbers, read_observations
 from forecast.fit.fit import Fit
 from forecast.fit.options import FitKeywords, FitRequest
 from forecast.formula.tree import COMPARISON_FUNCTIONS
-from forecast.laws import Law
+from forecast.laws import Law, law
+from forecast.tables.column_names import meant
 
 #: Points of a grid of starts that are looked at once.
 MAX_STARTS = 100_000
@@ -87,8 +89,6 @@ class Protocol(HtmlText):
         >>> chosen["loss"].values, chosen["row"].values
         (array([3., 4.]), array([0, 2]))
         """
-        from forecast.laws import law
-
         where = f"protocol '{self.name}'"
         columns = _with_protocol_columns(self.spec, data, law(self.law).variables, where)
         kept = keep_rows(columns, self.spec.keep, where=where)
@@ -112,8 +112,6 @@ class Protocol(HtmlText):
         **options
             As in `forecast.Law.fit`, but for what the protocol says: the objective and the start.
         """
-        from forecast.laws import law
-
         keywords: FitKeywords = {**options, "protocol": self.name}
         found: Fit = law(self.law).fit(data, **keywords)
         return found
@@ -198,8 +196,6 @@ def keep_rows(
 
 
 def _find_column(columns: Mapping[str, Any], name: str, where: str) -> Any:
-    from forecast.tables.column_names import meant
-
     return columns[meant(name, columns, where)]
 
 
@@ -227,8 +223,6 @@ def _rule_mask(columns: Mapping[str, Any], rule: str, mask: BoolArray, where: st
 
 
 def _numeric_column(columns: Mapping[str, Any], name: str, where: str) -> Array:
-    from forecast.fit.data.observations import column_numbers
-    from forecast.tables.column_names import meant
 
     return column_numbers(columns, meant(name, columns, where), where)
 
@@ -238,8 +232,6 @@ def _with_protocol_columns(spec: ProtocolSpec, data: Any, needed: Iterable[str],
 
     What cannot be added is an error where it is needed, and left out where not.
     """
-    from forecast import tables
-
     columns = dict(tables.to_columns(data, where=where))
     for name in needed:
         if name in spec.columns:
@@ -337,7 +329,6 @@ def _best_start(
 
     Starts on a bound of the law are left out.
     """
-    from forecast.fit.data.observations import read_observations
     from forecast.fit.objectives import find_objective
 
     objective = find_objective(spec.objective, where=where)

@@ -36,11 +36,11 @@ from forecast.base.saved_records import (
     one_of as one_of_words,
 )
 from forecast.errors import ForecastError, ResultError, printable
+from forecast.fit.fit import Fit
 from forecast.fit.saved_law import law_of, law_record
 
 if TYPE_CHECKING:
     from forecast.fit.data.observations import Observations
-    from forecast.fit.fit import Fit
     from forecast.fit.fits import Fits
     from forecast.fit.inference.bootstrap_replicates import Replicates
     from forecast.fit.problem.setting import Setting
@@ -234,7 +234,6 @@ def load_fit(path: str | os.PathLike[str]) -> Fit:
     ResultError
     """
     from forecast.base import netcdf
-    from forecast.fit.fit import Fit
 
     found = fit_of(netcdf.load(path), path)
     if isinstance(found, Fit):
@@ -295,7 +294,6 @@ def _open_records(tree: xr.DataTree, where: str) -> tuple[Any, Any, dict[str, An
 
 def _read_saved(tree: xr.DataTree, where: str) -> Fit | Fits:
     from forecast.contract.published import PublishedFit
-    from forecast.fit.fit import Fit
     from forecast.fit.fit_law import published_fit
     from forecast.fit.fits import Fits
     from forecast.fit.inference.by_group import one_of

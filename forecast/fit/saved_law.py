@@ -18,7 +18,8 @@ from forecast.base.saved_records import (
 )
 from forecast.errors import ForecastError, ResultError, UsageError, printable
 from forecast.formula import check_name, parse
-from forecast.laws import Law
+from forecast.laws import Law, law
+from forecast.laws.grouped import Grouped, law_of_form
 
 MAX_LAW_NAME = 500
 _NAME_SCHEMA = OptionalSchema(ValueSchema("a name", lambda v: isinstance(v, str) and len(v) <= MAX_LAW_NAME))
@@ -53,8 +54,6 @@ _GROUPED = ObjectSchema({"by": TEXT, "labels": ListSchema(TEXT, 2), "slots": Map
 
 def law_record(law: Law) -> dict[str, Any]:
     """Return what makes a law again, as JSON: of code the name alone."""
-    from forecast.laws.grouped import Grouped
-
     form = law._form
     if isinstance(form, Grouped):
         slots = {p: [f.text for f in each] for p, each in form.slots.items()}
@@ -106,8 +105,6 @@ def law_of(record: Any, where: str) -> tuple[Law, str]:
 
 def _build_ungrouped(name: str | None, arguments: dict[str, Any] | None, at: str) -> tuple[Law | None, str]:
     """Return a law without groups: the registered one where it is the same; None where there is none."""
-    from forecast.laws import Law, law
-
     try:
         registered = law(name) if name else None
     except ForecastError:
@@ -141,8 +138,6 @@ def _is_same_law(registered: Law, other_law: Law) -> bool:
 
 def _build_grouped(record: Mapping[str, Any], at: str) -> tuple[Law, str]:
     """Return a law in which groups have values of their own."""
-    from forecast.laws.grouped import law_of_form
-
     inner = ValueSchema("a law", lambda v: isinstance(v, dict))
     check_record(record, ObjectSchema({"name": _NAME_SCHEMA, "grouped": _GROUPED, "law": inner}), where=at)
     plain, note = law_of(record["law"], at)

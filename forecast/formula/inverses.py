@@ -10,7 +10,7 @@ import numpy as np
 
 from forecast.base.roots import find_roots
 from forecast.errors import FormulaError, printable
-from forecast.formula import tree
+from forecast.formula import parse, tree
 from forecast.formula.tree import Binary, Call, Name, Node, Number, Unary, number_node
 
 #: What the argument of a function is at a value `v` of it; a function that is not here has no single inverse.
@@ -83,8 +83,6 @@ def _with_value(node: Node, value: Node) -> Node:
 
 @functools.cache
 def _inverses(function: str) -> tuple[Node, ...]:
-    from forecast.formula import parse
-
     if function not in _INVERSES:
         raise FormulaError(f"cannot be solved through {function}(): it has no single inverse in this grammar")
     return tuple(parse(text).root for text in _INVERSES[function])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from forecast.laws.requirements import meaningful, parse_requirements
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
-    from typing import Unpack
 
     from forecast.fit.fit import Fit
     from forecast.fit.fits import Fits

@@ -7,8 +7,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from forecast.errors import ForecastError, UsageError, printable
+from forecast.laws import law as find
 from forecast.laws.definition import Law
-from forecast.laws.forms import Form
+from forecast.laws.forms import Code, Form
+from forecast.laws.grouped import Grouped
 
 #: Laws that were made here from a text, so that each is compiled once; and how many are kept.
 _made: dict[str, Law] = {}
@@ -18,8 +20,6 @@ MAX_CACHED_LAWS = 32
 def sent(law: Law) -> tuple[Callable[..., Law], tuple[Any, ...]]:
     """Return a function of this module and its arguments that make a law again: what copies of it are made by."""
     from forecast.laws.compose import law_arguments, other_arguments
-    from forecast.laws.forms import Code
-    from forecast.laws.grouped import Grouped
 
     form, options = law._form, other_arguments(law)
     if isinstance(form, Code) and _is_registered(law):
@@ -30,8 +30,6 @@ def sent(law: Law) -> tuple[Callable[..., Law], tuple[Any, ...]]:
 
 def _is_registered(law: Law) -> bool:
     """Tell whether the catalogue has this very law."""
-    from forecast.laws import law as find
-
     if law.name is None:
         return False
     try:
@@ -41,15 +39,11 @@ def _is_registered(law: Law) -> bool:
 
 
 def _load_named(name: str) -> Law:
-    from forecast.laws import law
-
-    return law(name)
+    return find(name)
 
 
 def _load_made(key: str, form: Form, options: Mapping[str, Any]) -> Law:
     """Return a law of a form, the one that was made before where the form is a text and has a key."""
-    from forecast.laws import Law
-
     if key not in _made:
         result = Law._from_form(form, options)
         if not key:
@@ -68,9 +62,6 @@ def check_sendable(law: Law, where: str) -> None:
     >>> from forecast import Law
     >>> check_sendable(Law("a*x", variables=["x"]), "workers")
     """
-    from forecast.laws.forms import Code
-    from forecast.laws.grouped import Grouped
-
     inner = law._form.law if isinstance(law._form, Grouped) else law
     form = inner._form
     if not isinstance(form, Code) or _is_registered(inner):

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from forecast import formula, units
 from forecast.base.arrays import Array
+from forecast.base.distributions import distribution
 from forecast.contract.specs import EstimateSpec, Input
 from forecast.errors import UsageError
 from forecast.models.protocol import Description, Model, Need, Unfitted
@@ -35,16 +37,12 @@ class _Estimate(Unfitted):
     expression: str
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
-        from forecast import formula, units
-
         input_units = {n: need.unit for n, need in self.inputs.items() if isinstance(need, Input)}
         tree = formula.parse(self.expression, where=self.name)
         value = units.value_of(tree, inputs, input_units, target=self.unit, where=self.name)
         return np.broadcast_to(value, (len(time), streams.draws))
 
     def describe(self) -> Description:
-        from forecast.base.distributions import distribution
-
         inputs = [(i, distribution(i.distribution)) for i in self.inputs.values() if isinstance(i, Input)]
         uncertain = [i.name for i, dist in inputs if dist.family != "fixed"]
         if len(inputs) == 1:
@@ -106,8 +104,6 @@ def estimate(
     >>> brain.model.unit
     'FLOP/s'
     """
-    from forecast import formula, units
-    from forecast.base.distributions import distribution
     from forecast.units import qualifiers as bases
 
     listed = {i.name: i for i in inputs} if isinstance(inputs, tuple) else dict(inputs)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from forecast import units
 from forecast.base.arrays import Array, IntArray
 from forecast.contract.specs import Input, MixtureSpec
 from forecast.errors import UsageError
@@ -55,7 +56,6 @@ def mixture(
     UnitError
         If a member is of another dimension.
     """
-    from forecast import units
     from forecast.units import qualifiers as bases
 
     sides: dict[str, Mapping[str, str]] = {name: bases.check(qualifiers or {}, where=f"model '{name}'")}
@@ -142,8 +142,6 @@ class _Mixture(Unfitted):
         }
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
-        from forecast import units
-
         names = list(self.weights)
         weights = np.stack([inputs[key] for key in _weight_names(names).values()])
         if not (weights >= 0).all() or not (weights.sum(axis=0) > 0).all():

@@ -7,8 +7,9 @@ them (`forecast.planning.constrained_minimum`).
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,16 +19,12 @@ from forecast.base.arrays import Array
 from forecast.base.lazy import xr
 from forecast.base.number_checks import is_real
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
+from forecast.fit.fit import Fit
 from forecast.fit.inference.draws import interval, parameter_draws
 from forecast.fit.options import check_level
 from forecast.fit.predict import WARN_DECADES
+from forecast.formula import Formula
 from forecast.planning.constrained_minimum import FormulaSurface, LawSurface, SearchEnd, lowest
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from forecast.fit.fit import Fit
-    from forecast.formula import Formula
 
 
 @dataclass(frozen=True, kw_only=True)

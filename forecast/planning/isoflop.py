@@ -8,7 +8,8 @@ is off, and where that error changes with the budget so is the exponent. `of_fit
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,15 +18,10 @@ from forecast.base.arrays import Array
 from forecast.base.lazy import xr
 from forecast.base.number_checks import is_integer
 from forecast.errors import DataError, FitError, UsageError, first_names, printable
+from forecast.fit.fit import Fit
 from forecast.fit.options import check_level
 from forecast.planning.allocate import best_splits, positive, price_of, refuse
 from forecast.planning.constrained_minimum import FormulaSurface, along
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from forecast.fit.fit import Fit
-
 
 #: Budgets that differ by less than this are one, in decades.
 BUDGET_ATOL_DECADES = 0.02

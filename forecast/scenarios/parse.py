@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from forecast import formula
+from forecast import formula, units
 from forecast.base.dates import iso_date, parse_year
 from forecast.base.distributions import MAX_MAGNITUDE
 from forecast.base.number_checks import is_real
@@ -286,8 +286,6 @@ class ScenarioReader:
 
     def unit(self, record: Mapping[str, Any], key: str) -> str:
         """Return the text of a unit that parses."""
-        from forecast import units
-
         text = self.text(record, "unit", key)
         units.unit(text, where=f"{self.where}: {key}.unit")
         return text

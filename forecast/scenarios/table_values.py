@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from forecast import tables
 from forecast.base.arrays import AnyArray, BoolArray
 from forecast.base.budgets import check_time
 from forecast.base.dates import iso_date, today
@@ -56,8 +57,6 @@ class Tables:
 
     def _read(self, name: str, reading: Mapping[str, str] = MappingProxyType({})) -> SharedTable:
         """Return a table by its name, or a file that no descriptor describes."""
-        from forecast import tables
-
         place = name, tuple(reading.items())
         if place not in self._tables:
             if tables.is_plain_file(name):  # no descriptor describes it: each column is understood at its first use
@@ -78,8 +77,6 @@ class Tables:
 
     @staticmethod
     def _mask(table: SharedTable, column: str, text: str, key: str) -> BoolArray:
-        from forecast import tables
-
         def rows() -> BoolArray:
             values = table.columns.column(column)
             return np.asarray(values == tables.wanted_value(values, text, f"{key}.where.{printable(column, 60)}"))
@@ -122,8 +119,6 @@ class Tables:
         return found
 
     def _first(self, table: SharedTable, cell: TableValue, picked: Mapping[str, str], key: str) -> ReadValue | None:
-        from forecast import tables
-
         dataset, columns = table.table, table.columns
         at = f"{self.where}: {key}"
         value = columns.numeric(cell.column)
@@ -207,8 +202,6 @@ def _own_rows(dataset: xr.Dataset, columns: Columns, dates: AnyArray, at: str, a
 
 def _label(name: str) -> str:
     """Return how a table is called in messages: a file without its folder."""
-    from forecast import tables
-
     return Path(name).name if tables.is_plain_file(name) else name
 
 

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forecast.base.budgets import check_time
+from forecast.contract.registry import get_registry
 from forecast.errors import ScenarioError, UnknownNameError, printable
 from forecast.scenarios import registered
 from forecast.scenarios.questions import shorten_questions
@@ -91,7 +92,6 @@ def extend_scenario(
     ScenarioError, UnknownNameError
         For a key that is not `valid_names`, and for a scenario that is not registered.
     """
-    from forecast.contract.registry import get_registry
     from forecast.scenarios.parse import ScenarioReader
 
     reader.only(record, valid_names, "")
@@ -284,7 +284,6 @@ def _merge_scenarios(one: Scenario, other: Scenario, where: str) -> Scenario:
 
 def to_record(given: Any) -> Any:
     """Return what a record uses as a file says it: a scenario in Python is its name, or what it states."""
-    from forecast.contract.registry import get_registry
     from forecast.scenarios.scenario import Scenario
 
     if isinstance(given, Mapping):

@@ -10,9 +10,10 @@ import functools
 import numbers
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from forecast.base.arrays import AnyArray, Array, BoolArray
 from forecast.base.dates import decimal_year
@@ -41,11 +42,7 @@ from forecast.tables.date_cells import TIME_NAME_PATTERN, are_plain_dates, dates
 from forecast.tables.number_cells import CURRENCIES, could_be_number, has_decimal_comma, is_unit
 from forecast.tables.raw_table import RawTable
 from forecast.tables.schema.cells import is_missing, normalise_text
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from forecast.tables.schema.descriptor import Field
+from forecast.tables.schema.descriptor import Field
 
 #: What programs write where nothing was measured, in a column that has no other number below 0.
 FILL_VALUES = (-999.0, -9999.0, -99999.0)

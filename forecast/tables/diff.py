@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from forecast import tables
 from forecast.base.arrays import AnyArray
 from forecast.base.lazy import xr
 from forecast.errors import DataError, UsageError, printable
@@ -133,8 +134,6 @@ def read_version(
     >>> read_version(file, key=["run"]).parts[0].columns
     {'run': ['a', 'b'], 'loss': [2.5, None]}
     """
-    from forecast import tables
-
     text = os.fspath(source)
     if tables.is_plain_file(text):
         data = tables.read(text, **reading)
@@ -160,8 +159,6 @@ def read_version(
 
 def _split_by_key(dataset: xr.Dataset) -> Iterator[ChangedResource]:
     """Take a Dataset apart into the columns that lie along the same key, and drop the places where no row is."""
-    from forecast import tables
-
     groups: dict[tuple[str, ...], list[str]] = {}
     for name, variable in dataset.data_vars.items():
         groups.setdefault(tuple(map(str, variable.dims)), []).append(str(name))

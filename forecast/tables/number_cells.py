@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from forecast.errors import DataError, printable
+from forecast import units
+from forecast.errors import DataError, ForecastError, printable
 
 _MARKS = {**dict.fromkeys("'’", "apostrophes"), "_": "underscores", **dict.fromkeys(" \xa0\u202f\u2009", "blanks")}
 _CURRENCY_SIGNS = {"$": "USD", "US$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY"}
@@ -244,7 +245,6 @@ def _numbers_in_one_unit(
     others = [name for name in counts if name != unit]
     if not others:
         return values, unit, (f"{unit} (stated in {len(values) - bare:,} of {len(values):,} cells)",)
-    from forecast import units
 
     factors = {"": 1.0, unit: 1.0}
     for name in others:
@@ -257,9 +257,6 @@ def _numbers_in_one_unit(
 
 def is_unit(text: str) -> bool:
     """Return True if text is a unit of this program."""
-    from forecast import units
-    from forecast.errors import ForecastError
-
     try:
         units.unit(text)
     except ForecastError:

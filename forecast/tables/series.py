@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast import formula, tables, units
 from forecast.base.arrays import Array
 from forecast.base.dates import decimal_year, parse_year
 from forecast.base.lazy import xr
@@ -24,6 +25,7 @@ from forecast.errors import (
     first_names,
     printable,
 )
+from forecast.tables.column_names import columns_in, meant
 from forecast.tables.columns import Columns
 from forecast.tables.editions import LABEL_COLUMNS
 from forecast.tables.same_place import note_dates_to_come, reduce_places
@@ -82,8 +84,6 @@ def rows_as_of(
     EmptyDataError
         If no row is left.
     """
-    from forecast import tables
-
     columns = tables.read(data, **reading) if reading else tables.to_columns(data, where=name)
     for key, text in where.items():
         columns = columns.where(key, text, f"{name}: {printable(key, 60)}")
@@ -131,8 +131,6 @@ def complete(columns: Columns, used: Iterable[str], name: str) -> Columns:
     EmptyDataError
         If no row is left.
     """
-    from forecast.tables.column_names import columns_in
-
     names = sorted({column for text in used for column in columns_in(text, columns)})
     rows = columns.complete(names)
     if not rows.rows:
@@ -308,9 +306,6 @@ def _value_column(
     columns: Columns, dataset: xr.Dataset | None, y: str, where: str
 ) -> tuple[Array, str | None, tuple[str, ...]]:
     """Return a column or a formula over columns, its unit where all units are stated, and the columns used."""
-    from forecast import formula, units
-    from forecast.tables.column_names import meant
-
     if _is_column(y, columns):
         column = columns.numeric(y)
         return column, None if dataset is None else dataset[y].attrs.get("unit"), (y,)
@@ -344,9 +339,6 @@ def common_qualifiers(
     QualifierError
         Where a formula mixes columns that must not be mixed.
     """
-    from forecast import formula
-    from forecast.tables.column_names import meant
-
     try:
         dataset = _dataset(data)
         if dataset is None:
@@ -382,8 +374,6 @@ def of_column(dataset: xr.Dataset, column: str) -> dict[str, str]:
 
 def _dataset(data: Any) -> xr.Dataset | None:
     """Return the table that units and dimensions are read from; None for what has neither."""
-    from forecast import tables
-
     dataset = tables.look(data) if isinstance(data, str) and not tables.is_plain_file(data) else data
     return dataset if hasattr(dataset, "data_vars") else None
 

@@ -12,6 +12,7 @@ import numpy as np
 from forecast.base.lazy import xr
 from forecast.cli import render
 from forecast.cli.catalogue.listing import json_option
+from forecast.cli.fit import fit_arguments
 from forecast.cli.output_files import (
     TABLE_SUFFIXES,
     check_outputs,
@@ -237,14 +238,13 @@ def _series_of_file(
     path: str, options: Mapping[str, Any], years: float, reading: dict[str, Any]
 ) -> tuple[Tests, dict[str, str], str]:
     """Return the series of a file, and its hash."""
-    from forecast.cli.fit.fit_arguments import data_of, write_outputs
     from forecast.evaluation import rolling_origin
     from forecast.scenarios.question_text import find_date_column
     from forecast.tables.column_names import unquoted
     from forecast.tables.series import complete
 
-    columns, source = data_of(path, "backtest", reading)
-    rows, _ = write_outputs(columns, options["where"])
+    columns, source = fit_arguments.data_of(path, "backtest", reading)
+    rows, _ = fit_arguments.write_outputs(columns, options["where"])
     x = options["x"] or find_date_column(rows, rows.label)
     rows = complete(rows, [unquoted(name, rows) for name in (x, options["y"]) if name], "backtest")
     parts = _rows_by_group(rows, options["by"], Path(path).stem)
@@ -266,7 +266,6 @@ def _rows_by_group(rows: Columns, by: str | None, name: str) -> Iterator[tuple[s
 
 def _select_laws(names: tuple[str, ...], variables: tuple[str, ...]) -> tuple[list[Law], list[Plugin]]:
     """Return the laws that are named, or the usual ones, and the plugins behind them."""
-    from forecast.cli.fit import fit_arguments
     from forecast.evaluation.law_rolling import DEFAULT_LAWS
 
     rivals, plugins = [], []
@@ -281,7 +280,6 @@ def _curves_of_file(
     rivals: list[Law], path: str, options: Mapping[str, Any], reading: dict[str, Any]
 ) -> tuple[Tests, dict[str, str], list[str], str]:
     """Return the curves of a file or a table, its hash, and a note about its rows."""
-    from forecast.cli.fit import fit_arguments
     from forecast.evaluation.law_rolling import backtest_laws
     from forecast.tables.series import complete
 

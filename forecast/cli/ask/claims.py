@@ -10,12 +10,13 @@ from typing import Any
 
 import click
 
+from forecast import claim_verdicts as machinery
 from forecast.api.past_forecasts import claim_records, evaluated_claims
 from forecast.cli import render
 from forecast.cli.catalogue.listing import json_option, listing_warnings, plugins_of
 from forecast.cli.output_files import TABLE_SUFFIXES, columns_of, emit_files, out_option
 from forecast.cli.reading_options import access_options
-from forecast.contract.registry import Record, Registry
+from forecast.contract.registry import Record, Registry, get_registry
 from forecast.errors import ForecastError, printable
 from forecast.report.words.number_text import written
 
@@ -36,7 +37,6 @@ def claims(identifier: str | None, group: str | None, forecasts: bool, out: str 
     ID is one claim, or the name that several claims of one statement share.
     """
     from forecast.base.files import safe_output
-    from forecast.contract.registry import get_registry
 
     if out is not None:
         safe_output(out)  # refuse before the work
@@ -49,8 +49,6 @@ def claims(identifier: str | None, group: str | None, forecasts: bool, out: str 
 
 
 def _print_claims(registry: Registry, records: list[Record], forecasts: bool, out: str | None, as_json: bool) -> None:
-    from forecast import claim_verdicts as machinery
-
     with render.progress_bar("recomputing") as report:
         found = evaluated_claims(records, forecasts=forecasts, progress=report)
     evaluated, done, headline = list(found), found.by_kind, found.headline
@@ -138,8 +136,6 @@ def _format_figure(value: float | None) -> str:
 
 
 def _show_claim(record: Any, out: str | None, as_json: bool) -> None:
-    from forecast import claim_verdicts as machinery
-
     spec = record.spec
     claim = machinery.evaluate(spec)
     warnings = []

@@ -11,6 +11,7 @@ import numpy as np
 from forecast.base.dates import from_decimal_year, iso_date_or_none
 from forecast.cli import render
 from forecast.cli.catalogue.listing import json_option
+from forecast.cli.fit import fit_arguments
 from forecast.cli.fit.fit_options import seed_option
 from forecast.cli.output_files import TABLE_SUFFIXES, check_outputs, emit_files, out_option, plot_option, report_option
 from forecast.cli.reading_options import access_options, level_option, reading_options, reduce_option, scale_options
@@ -67,7 +68,6 @@ def extrapolate(
     forecast extrapolate series.csv --x date --y flops --threshold 1e20
     forecast extrapolate run.csv --x steps --y loss --to 1e9 --report run.html
     """  # noqa: D301 - click reads the \b as "do not rewrap"
-    from forecast.cli.fit import fit_arguments
     from forecast.report.figures.extrapolations import plot_extrapolation
     from forecast.tables.column_names import unquoted
 
@@ -174,8 +174,6 @@ def _write_page(answer: Extrapolation, path: str, data: str, result: dict[str, A
 
 def _parse_places(text: str | None, *, dated: bool) -> Any:
     """Read where to: numbers, or dates of which a bare year is its first day."""
-    from forecast.cli.fit import fit_arguments
-
     if text is None:
         return None
     parts = [part.strip() for part in text.split(",")]

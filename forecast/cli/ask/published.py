@@ -10,6 +10,7 @@ import click
 from forecast.cli import render
 from forecast.cli.catalogue.listing import json_option, listing_warnings
 from forecast.cli.reading_options import access_options
+from forecast.contract.registry import get_registry
 from forecast.errors import printable
 from forecast.report.words.date_text import date_cell, fine_interval
 from forecast.report.words.number_text import format_number, in_signs, percent, range_text
@@ -41,7 +42,6 @@ def compare_published(questions: tuple[str, ...], draws: int, seed: int, as_json
     forecast published compare
     forecast published compare superhuman-coder horizon-167h-80
     """  # noqa: D301 - click reads the \\b as "do not rewrap"
-    from forecast.contract.registry import get_registry
     from forecast.evaluation.shared_questions import compare_scenarios as compared
 
     registry = get_registry().complete()
@@ -58,8 +58,6 @@ def compare_published(questions: tuple[str, ...], draws: int, seed: int, as_json
 
 def _plugins_of_scenarios(found: list[dict[str, Any]]) -> list[Any]:
     """Return the plugins that brought the scenarios."""
-    from forecast.contract.registry import get_registry
-
     registry = get_registry()
     scenarios = {answer["scenario"] for question in found for answer in question["answers"]}
     return [registry.find("scenario", name).plugin for name in sorted(scenarios)]

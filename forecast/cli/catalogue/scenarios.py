@@ -12,7 +12,7 @@ import click
 from forecast.cli import completion, render
 from forecast.cli.catalogue.listing import catalogue, json_option
 from forecast.cli.reading_options import access_options
-from forecast.contract.registry import Record
+from forecast.contract.registry import Record, get_registry
 from forecast.errors import ForecastError, ScenarioError, UsageError, printable
 from forecast.scenarios.registered import read_scenario
 
@@ -109,7 +109,6 @@ def check_scenario(
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast.conformance.answer_checks import RULES
     from forecast.conformance.door_checks import DOOR_RULES, door_breaches
-    from forecast.contract.registry import get_registry
     from forecast.projection.paths.run_cache import SHARED_BYTES, RunCache
 
     if (scenario is None) is not everything:

@@ -14,14 +14,16 @@ from forecast.base import access
 from forecast.cli import completion, render
 from forecast.cli.catalogue.listing import catalogue, json_option
 from forecast.cli.reading_options import access_options, reading_options
-from forecast.contract.registry import Record
+from forecast.contract.registry import Record, get_registry
 from forecast.errors import DataError, UnknownNameError, UsageError, printable
+from forecast.tables.remote.download import cache_folder
+from forecast.tables.schema import descriptor
+from forecast.tables.schema.descriptor import RECORDED_HASH, Package, Resource
 
 if TYPE_CHECKING:
     from forecast.evaluation.trend_changes import TrendOptions
     from forecast.tables.remote.snapshots import Snapshot
     from forecast.tables.remote.trust_on_first_use import Copy
-    from forecast.tables.schema.descriptor import Package, Resource
 
 # --- Editions and forecasts -------------------------------------------------------------------------------------------
 # ``forecast tables refresh``: what is described is fetched anew, and what changed says how far the forecasts move.
@@ -74,7 +76,6 @@ def refresh(
     from forecast.api.table_refresh import refresh as refresh_tables
     from forecast.cli.catalogue import change_output
     from forecast.cli.fit.fit_arguments import parse_formulas
-    from forecast.contract.registry import get_registry
 
     registry = get_registry()
     if len(names) == 1 and len(files) == 1 and "=" not in files[0]:  # NAME --file PATH
@@ -136,8 +137,6 @@ def fetch(name: str, update: bool, files: tuple[str, ...], hashes: tuple[str, ..
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast import tables
     from forecast.tables.remote import download, resource_bytes
-    from forecast.tables.schema import descriptor
-    from forecast.tables.schema.descriptor import RECORDED_HASH
 
     package = descriptor.read_descriptor(tables.descriptor_of(name))
     remote = [resource for resource in package.resources if resource.remote]
@@ -282,7 +281,6 @@ def diff(
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast import tables
     from forecast.cli.catalogue import change_output
-    from forecast.contract.registry import get_registry
     from forecast.evaluation.trend_changes import compare_trends
     from forecast.tables import diff as table_diff
 
@@ -351,7 +349,6 @@ def _trend_options(*, shape: str | None, **trend: Any) -> TrendOptions | None:
 
 def _table_details(record: Record) -> dict[str, Any]:
     from forecast.tables import file_formats
-    from forecast.tables.schema import descriptor
 
     package = descriptor.read_descriptor(Path(record.spec.descriptor))
     resources = []
@@ -368,7 +365,7 @@ def _table_details(record: Record) -> dict[str, Any]:
                 "key": list(resource.key),
                 "data": resource.path if resource.remote else "shipped",
                 "licence": resource.licenses,
-                "hash": resource.hash if resource.hash != descriptor.RECORDED_HASH else snapshot and snapshot.hash,
+                "hash": resource.hash if resource.hash != RECORDED_HASH else snapshot and snapshot.hash,
                 "state": _download_state(resource, snapshot) if resource.remote else None,
                 "recorded": snapshot.fetched if snapshot else None,
             }
@@ -397,8 +394,6 @@ def _table_details(record: Record) -> dict[str, Any]:
 def _recorded_snapshot(resource: Resource) -> Snapshot | None:
     """Return what is recorded of a file without a published hash."""
     from forecast.tables.remote import snapshots
-    from forecast.tables.remote.download import cache_folder
-    from forecast.tables.schema.descriptor import RECORDED_HASH
 
     if resource.hash != RECORDED_HASH:
         return None
@@ -407,8 +402,6 @@ def _recorded_snapshot(resource: Resource) -> Snapshot | None:
 
 
 def _download_state(resource: Resource, snapshot: Snapshot | None) -> str:
-    from forecast.tables.remote.download import cache_folder
-    from forecast.tables.schema.descriptor import RECORDED_HASH
 
     if not resource.remote:
         return "shipped"
@@ -422,8 +415,6 @@ def _download_state(resource: Resource, snapshot: Snapshot | None) -> str:
 
 def _data(record: Record) -> str:
     """Say where a table's files are; a descriptor that cannot be read must not spoil the listing of the others."""
-    from forecast.tables.schema import descriptor
-
     try:
         package = descriptor.read_descriptor(Path(record.spec.descriptor))
         return "; ".join(dict.fromkeys(_download_state(r, _recorded_snapshot(r)) for r in package.resources))

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from forecast.contract.registry import Plugin, get_registry
 from forecast.errors import DataError, EmptyDataError, ForecastError, UnknownNameError, UsageError, printable
 from forecast.formula.numbers import POWERS_OF_TEN, parse_number as read_number
 from forecast.formula.tree import COMPARISON_FUNCTIONS
+from forecast.laws import Law, law
+from forecast.tables.column_names import meant, unquoted
 
 if TYPE_CHECKING:
-    from forecast.contract.registry import Plugin
     from forecast.fit.fit import Fit
     from forecast.fit.fits import Fits
-    from forecast.laws import Law
     from forecast.tables.columns import Columns
 
 _CONDITION_PATTERN = re.compile(r"(?P<column>\s*\S.*?)(?P<operator> is |<=|>=|==|<|>)(?P<value>.*\S\s*)", re.DOTALL)
@@ -40,9 +41,6 @@ def fit_of(text: str) -> tuple[Fit, list[Plugin]]:
 
 def fits_of(text: str) -> tuple[Fit | Fits, list[Plugin]]:
     """Return the fit, or the many, that ``LAW@PUBLISHED`` or a saved file names, and the plugins behind them."""
-    from forecast.contract.registry import get_registry
-    from forecast.laws import law
-
     shown = printable(text, 80)
     if text.endswith(".nc") and "@" not in text:
         from forecast.base import netcdf
@@ -62,8 +60,6 @@ def fits_of(text: str) -> tuple[Fit | Fits, list[Plugin]]:
 
 def is_name(text: str) -> bool:
     """Tell whether a word is the name of a registered law."""
-    from forecast.contract.registry import get_registry
-
     if not _NAME_PATTERN.fullmatch(text):
         return False
     try:
@@ -78,9 +74,6 @@ def law_of(text: str, variables: Sequence[str], output: str = "y") -> tuple[Law,
 
     It is a formula if it cannot be a name, or if its variables are given.
     """
-    from forecast.contract.registry import get_registry
-    from forecast.laws import Law, law
-
     if not text.strip():
         raise UsageError("LAW: expected the name of a law or a formula, got nothing")
     if not variables and _NAME_PATTERN.fullmatch(text):
@@ -94,8 +87,6 @@ def law_of(text: str, variables: Sequence[str], output: str = "y") -> tuple[Law,
 
 def plugins_of(law: Law) -> list[Plugin]:
     """Return the plugin that brings a law; none where it is a formula, or not here."""
-    from forecast.contract.registry import get_registry
-
     try:
         return [get_registry().find("law", law.name).plugin] if law.name else []
     except ForecastError:
@@ -203,8 +194,6 @@ def write_outputs(columns: Columns, conditions: Sequence[str]) -> tuple[Columns,
     A condition is a comparison of the safe grammar over columns (``params_b > 0.1``), or ``COLUMN is VALUE`` for text.
     A row with a missing cell in it does not meet it.
     """
-    from forecast.tables.column_names import unquoted
-
     rows = columns
     for text in conditions:
         match = _CONDITION_PATTERN.fullmatch(text)
@@ -225,7 +214,6 @@ def _condition_mask(columns: Columns, text: str) -> Any:
 
     from forecast.formula import parse_row_condition
     from forecast.tables import decimal_year
-    from forecast.tables.column_names import meant, unquoted
 
     condition = parse_row_condition(unquoted(text, columns), where="--where")
     known: dict[str, Any] = {}

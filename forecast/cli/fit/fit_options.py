@@ -81,8 +81,6 @@ class NumberType(click.ParamType):  # type: ignore[type-arg]  # generic only in 
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return the number; a fault names the option."""
-        if not isinstance(value, str):
-            return float(value)
         try:
             return parse_number(value.strip()) if value.strip()[-1:] in POWERS_OF_TEN else float(value)
         except ValueError:

@@ -24,7 +24,7 @@ from forecast.base.arrays import Array
 from forecast.base.dates import decimal_year
 from forecast.base.lazy import xr
 from forecast.base.quantiles import QUANTILES
-from forecast.contract.registry import Registry
+from forecast.contract.registry import Registry, get_registry
 from forecast.errors import AsOfWarning, ForecastError, UnknownNameError, UsageError, printable
 from forecast.evaluation.extrapolate import dated_quantiles
 from forecast.evaluation.rolling_origin import REFERENCE_SHAPES
@@ -140,7 +140,6 @@ class Published:
 
 def published_models(scenario: Scenario, names: set[str], last: float) -> Iterator[Published]:
     """Walk the published models that appeared by the last vintage and share a quantity with the scenario."""
-    from forecast.contract.registry import get_registry
     from forecast.evaluation.shared_questions import scenarios_sharing, shared_questions
 
     registry: Registry = get_registry()

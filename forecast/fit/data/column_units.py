@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from forecast import tables, units
 from forecast.errors import UnitError, printable
 from forecast.fit.options import FitRequest
 
@@ -69,7 +70,6 @@ def in_units(variables: Mapping[str, str], output: Mapping[str, str], data: Any,
     >>> in_units(law.variables, {law.output: law.unit}, runs, FitRequest(), "law")["D"]
     array([1.e+12, 2.e+12])
     """
-    from forecast import tables, units
     from forecast.tables.intake import declared_units
 
     let = request.let or {}
@@ -94,8 +94,6 @@ def in_units(variables: Mapping[str, str], output: Mapping[str, str], data: Any,
 
 @functools.lru_cache(256)
 def _is_unit(unit: str) -> bool:
-    from forecast import units
-
     try:
         units.label(unit)
     except UnitError:

@@ -18,7 +18,7 @@ from forecast.fit.objectives.objective import Objective, RowRule
 from forecast.fit.options import FitRequest
 from forecast.laws import Law
 from forecast.tables import Columns
-from forecast.tables.column_names import check_named_once
+from forecast.tables.column_names import check_named_once, columns_in, meant, unquoted
 
 #: Where y is nowhere larger than this, or its inverse, sums of squares leave the range of numbers.
 MIN_MAGNITUDE = 1e-120
@@ -137,7 +137,6 @@ def _evaluate(text: object, columns: Mapping[str, Any], where: str) -> Array:
     """Return a column by its name, or a formula over columns, in the shape that its columns have together."""
     if not isinstance(text, str):
         raise UsageError(f"{where}: expected a column or a formula, got {type(text).__name__}")
-    from forecast.tables.column_names import meant, unquoted
 
     text = unquoted(text, columns)
     if text in columns:
@@ -340,8 +339,6 @@ def read_observations(
 
 def _columns_used(law: Law, request: FitRequest, options: Mapping[str, Any], columns: Columns) -> list[str]:
     """Return the columns that a fit uses, by their names or in formulas."""
-    from forecast.tables.column_names import columns_in
-
     let = request.let or {}
     sigma_x = request.sigma_x if isinstance(request.sigma_x, Mapping) else {}
     used = [*(let.get(v, v) for v in law.variables), request.y if request.y is not None else law.output, request.by]

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import numpy as np
 
 from forecast.base.arrays import Array, BoolArray
 from forecast.errors import UncertaintyError, UnknownNameError
+from forecast.fit.fit import Fit
 from forecast.fit.inference.covariance import WIDE_INTERVAL_REASON
 from forecast.fit.inference.profile import endpoints_of, hidden_ridges, no_profile
 from forecast.fit.options import check_level
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from forecast.fit.fit import Fit
-    from forecast.fit.solutions import Solutions
-
+from forecast.fit.solutions import Solutions
 
 INTERVAL_METHODS = ("profile", "wald", "bootstrap")
 UNBOUNDED_REASON = "it is not identified by these data (its profile likelihood is limited on neither side)"

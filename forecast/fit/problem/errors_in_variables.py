@@ -22,7 +22,7 @@ from forecast.fit.kernels.general import Kernel, LawState, Placement, natural, t
 from forecast.fit.problem.problem import Problem
 from forecast.laws import Law
 from forecast.laws.forms import Form
-from forecast.laws.program import Program
+from forecast.laws.program import DifferenceProgram, Program
 
 #: Steps towards the true variables of a point, at most, and the share of a squared distance that the last may promise.
 MAX_SHIFT_STEPS, BLIND_SHIFT_RTOL = 60, 1e-14
@@ -34,8 +34,6 @@ _programs: WeakKeyDictionary[Form, dict[tuple[tuple[str, ...], ...], Any]] = Wea
 
 def _augmented_program(law: Law, parameters: tuple[str, ...]) -> Any:
     """Return a program of the law that differentiates by these of its names."""
-    from forecast.laws.program import DifferenceProgram
-
     names = parameters, tuple(n for n in (*law.parameters, *law.variables) if n not in parameters)
     known = _programs.setdefault(law._form, {})
     if names not in known:

@@ -8,12 +8,12 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -38,10 +38,6 @@ from forecast.scenarios import graph as graphs
 from forecast.scenarios.graph import ScenarioGraph
 from forecast.scenarios.scenario import Scenario
 from forecast.scenarios.settings import setting_targets
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 
 #: Worlds in a batch: what one worker draws, and what is lost where one dies.
 DRAWS_PER_BATCH = 32 * DRAWS_PER_BLOCK

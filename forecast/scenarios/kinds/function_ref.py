@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
+from forecast import models, units
 from forecast.errors import ScenarioError, printable
 from forecast.models.functions import check_along
 from forecast.scenarios.kinds.law_ref import check_wires, variable_wires
@@ -86,8 +87,6 @@ class FunctionRef(ModelKind):
         cls, reader: ScenarioReader, record: Mapping[str, Any], key: str, choices: Mapping[str, Any]
     ) -> FunctionRef:
         """Read a function; whether its inputs are wired is for the graph, where the function is known."""
-        from forecast import units
-
         wired = dict(variable_wires(reader, record, FUNCTION_KEYS, key))
         if not callable(record["function"]):
             for name in FUNCTION_KEYS[1:]:
@@ -130,7 +129,6 @@ class FunctionRef(ModelKind):
 
 
 def _find_function(name: str, key: str) -> Model:
-    from forecast import models
     from forecast.contract.specs import FunctionSpec
     from forecast.models.model_lookup import find_model
 

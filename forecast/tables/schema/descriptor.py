@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from forecast.base import access
-from forecast.base.files import read_bytes
+from forecast.base.files import file_hash, read_bytes
 from forecast.base.json_text import strict_json
 from forecast.base.number_checks import is_real
 from forecast.base.saved_records import (
@@ -29,7 +29,7 @@ from forecast.base.saved_records import (
     ValueSchema,
     find_problems,
 )
-from forecast.errors import FormulaError, TableError, did_you_mean, first_names, printable
+from forecast.errors import DataError, FormulaError, TableError, did_you_mean, first_names, printable
 from forecast.formula import parse_row_condition
 from forecast.tables.schema import cells, checks
 from forecast.units.qualifiers import ATTRIBUTES
@@ -352,9 +352,6 @@ def _check_field_names(r: _DescriptorReader, listed: Sequence[str], names: Seque
 
 
 def _actual(folder: Path, path: str) -> str:
-    from forecast.base.files import file_hash
-    from forecast.errors import DataError
-
     target = access.inside(folder, path)
     try:
         return file_hash(target) if target else "unknown"

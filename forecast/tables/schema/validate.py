@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from forecast.errors import did_you_mean, printable
+from forecast.errors import UnitError, did_you_mean, printable
 from forecast.tables.raw_table import RawTable
 from forecast.tables.schema.descriptor import Field, Resource
 
@@ -88,7 +88,6 @@ def _check_row_units(resource: Resource, values: Mapping[str, list[Any]], csv: R
 def _same_unit(stated: str, declared: str) -> bool:
     if stated == declared:
         return True
-    from forecast.errors import UnitError
     from forecast.units import unit
 
     try:
