@@ -19,7 +19,7 @@ from forecast.projection import source_tables
 from forecast.scenarios.graph import ScenarioGraph
 from forecast.scenarios.kinds.chosen import as_written
 from forecast.scenarios.quantities.correlation import Correlation
-from forecast.scenarios.scenario import Scenario
+from forecast.scenarios.scenario import COMMON_KEYS, Scenario
 from forecast.scenarios.settings import setting_targets
 
 _LIBRARIES = ("numpy", "scipy", "xarray")
@@ -125,16 +125,12 @@ def provenance(
 
 def _replaced_inputs(graph: ScenarioGraph, settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return what each number that is set was stated as: its distribution and its unit."""
-    out = {}
+    out, beside = {}, (*COMMON_KEYS, "unit", "qualifiers", "published", "earlier")
     stated = graph.scenario.stated.get("quantities", {})
     for key in settings:
         if key in stated and isinstance(stated[key], Mapping):
-            record = {
-                k: v for k, v in stated[key].items() if k not in ("unit", "lower", "qualifiers", "published", "earlier")
-            }
-            if made := next(
-                (form for form in ("model", "expression", "law", "function", "table") if form in record), ""
-            ):
+            record = {k: v for k, v in stated[key].items() if k not in beside}
+            if made := next((k for k in ("model", "expression", "law", "function", "table") if k in record), ""):
                 record = {"made": made}
             unit = stated[key].get("unit", "")
         elif len(found := setting_targets.matching_inputs(graph, key)) == 1:

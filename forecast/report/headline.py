@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from forecast.base.dates import decimal_year, iso_date
+from forecast.base.distributions import distribution
 from forecast.contract.registry import get_registry
 from forecast.errors import ForecastError, printable
 from forecast.projection.result import (
@@ -287,21 +288,16 @@ def _is_stated_value(value: Any, record: Mapping[str, Any]) -> bool:
 
 
 def _format_stated(stated: Mapping[str, Any], unit: str, words: Labels) -> str:
-    """Say what a number was stated as."""
-    if set(stated) == {"value"}:
-        return amount(stated["value"], unit, _TITLE_DIGITS) if isinstance(stated["value"], (int, float)) else ""
-    if {"p05", "p95"} <= set(stated):
-        return " to ".join(amount_range(stated["p05"], stated["p95"], unit))
-    families = ("normal", "lognormal", "uniform", "loguniform")
-    family = next((f for f in families if isinstance(stated.get(f), (list, tuple))), None)
-    if family is not None:
-        low, high = (float(end) for end in stated[family][:2])
-        return " to ".join(amount_range(low, high, unit))
+    """Say what a number was stated as: of a distribution the lowest and the highest number that it states."""
     if "draw" in stated:
         return _regime_text(stated, words)
     if "made" in stated:
         return f"its {'formula' if stated['made'] == 'expression' else stated['made']}"
-    return as_phrase(dict(stated))
+    try:
+        (_, low), *_, (_, high) = 2 * distribution({k: v for k, v in stated.items() if k != "truncate"}).points
+    except ForecastError:
+        return as_phrase(dict(stated))
+    return amount(low, unit, _TITLE_DIGITS) if low == high else range_text(amount_range(low, high, unit))
 
 
 # --- Dates ------------------------------------------------------------------------------------------------------------

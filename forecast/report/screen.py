@@ -59,20 +59,24 @@ def brief_lines(
     changes = _change_lines(brief, width)
     head += ["", *_wrap_text(brief.differs, width)] if brief.differs else []
     head += ["", *changes] if changes else []
-    room = max(height - len(head) - len(foot) - 4, _MIN_BODY_LINES)  # two blank lines, and two for what is not shown
     below = (
         min(sum(len(_wrap_text(text, width, hanging=2)) for text in brief.notes) + 1, _MAX_NOTES) if brief.notes else 0
     )
-    body, missing, key = list[str](), 0, list[str]()
-    for _ in range(2 if brief.groups else 0):  # the key of the marks takes lines from the tables
-        body, missing = _body_lines(brief, width, room - below - len(key), marks if charts else None)
-        key = [] if room <= _MIN_BODY_LINES else _wrap_text(_key_of_marks(brief, body, marks), width, hanging=2)
-    left = ", ".join([*([f"{missing} more rows"] if missing > 1 else ["1 more row"] if missing else []), *brief.left])
-    body += key
-    notes, unread = _fitting_notes(brief.notes, width, room - len(body))
-    left = ", ".join([*([f"{unread} more lines"] if unread else []), *([left] if left else [])])
-    tail = _wrap_text(f"More with --show: {left}. Exact values: --json.", width, hanging=2)
-    out = [*head, *(["", *body] if body else []), *(["", *notes] if notes else []), "", *foot, *tail]
+    for least in (_MIN_BODY_LINES, _MIN_BODY_LINES - 1):  # one line fewer where all would be too high
+        room = max(height - len(head) - len(foot) - 4, least)  # two blank lines, and two for what is not shown
+        body, missing, key = list[str](), 0, list[str]()
+        for _ in range(2 if brief.groups else 0):  # the key of the marks takes lines from the tables
+            body, missing = _body_lines(brief, width, room - below - len(key), marks if charts else None)
+            key = [] if room <= _MIN_BODY_LINES else _wrap_text(_key_of_marks(brief, body, marks), width, hanging=2)
+        more = [f"{missing} more row{'s' * (missing > 1)}"] if missing else []
+        left = ", ".join([*more, *brief.left])
+        body += key
+        notes, unread = _fitting_notes(brief.notes, width, room - len(body))
+        left = ", ".join([*([f"{unread} more lines"] if unread else []), *([left] if left else [])])
+        tail = _wrap_text(f"More with --show: {left}. Exact values: --json.", width, hanging=2)
+        out = [*head, *(["", *body] if body else []), *(["", *notes] if notes else []), "", *foot, *tail]
+        if len(out) <= height:
+            break
     return [line.replace("…", ".") for line in out] if ascii_only else out
 
 

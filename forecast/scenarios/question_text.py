@@ -114,7 +114,7 @@ def read_question(
         What a column of a file is read with, as a scenario has it: ``x``, ``where``, ``reading``, ``scale``, ``floor``
         and ``ceiling``.
     rival : str
-        The rival of that name in place of the house's forecast of a quantity.
+        The rival of that name, or of its words, in place of the house's forecast of a quantity.
     settings : mapping, optional
         Of which one of a quantity is asked, ``{"device": "b200"}``; see `read_line`.
 
@@ -602,7 +602,8 @@ class _Names:
         chosen: QuantitySpec | RivalForecast = spec
         if not self._within:
             self.world[full] = spec
-            chosen = next((each for each in spec.rivals if each.name == (self.rival or rival)), spec)
+            wanted = quantity_name((self.rival or rival).lower())  # by its name, or by its words, as screens show it
+            chosen = next((each for each in spec.rivals if quantity_name(each.name.lower()) == wanted), spec)
             self.rival_used = self.rival_used or (chosen is not spec and bool(self.rival))
         if not chosen.forecast:
             raise UsageError(f"ask: nothing here forecasts '{name}' ({spec.title}): forecast quantities show {name}")

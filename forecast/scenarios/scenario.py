@@ -60,7 +60,7 @@ _TOP_KEYS = (
 )  # fmt: skip
 
 #: Keys that a quantity of any kind may have.
-_COMMON_KEYS = ("lower", "before", *limits.LIMIT_KEYS)
+COMMON_KEYS = ("lower", "before", *limits.LIMIT_KEYS)
 
 #: What a file may state of each at most, many times what a shipped scenario does: what it states is counted first.
 MAX_PARTS = {
@@ -263,7 +263,7 @@ class Scenario:
         }
         bounds = {key: limits.read_limits(reader, value, key) for key, value in given.items()}
         quantities = {
-            key: reader.quantity(key, {k: v for k, v in value.items() if k not in _COMMON_KEYS}, stated_choices)
+            key: reader.quantity(key, {k: v for k, v in value.items() if k not in COMMON_KEYS}, stated_choices)
             for key, value in given.items()
         }
         moving: dict[str, QuantityKind] = {

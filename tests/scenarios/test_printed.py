@@ -9,7 +9,7 @@ import pytest
 import forecast
 from forecast import Scenario
 from forecast.contract.registry import get_registry
-from forecast.report.headline import opening_sentence
+from forecast.report.headline import name_in_words, opening_sentence
 from forecast.report.words.number_text import amount
 from toolkit import sample
 
@@ -34,6 +34,7 @@ def test_a_number_that_is_set_is_named_and_no_title_contradicts_it(name):
     for key, value in settings.items():
         stated, _, changed = opening_sentence(forecast.project(name, draws=4, with_={key: value})).rpartition("; with ")
         unit = forecast.scenario(name).quantities[key].unit
-        assert changed.startswith(f"{scenario.labels.get(key, key)} = {amount(value, unit, 6)} instead of ")
+        label = scenario.labels.get(key, name_in_words(key))
+        assert changed.startswith(f"{label} = {amount(value, unit, 6)} instead of ")
         if f"{{{key}}}" not in title:
             assert stated.split(" in 20")[0] != before.split(" in 20")[0] or not title, key

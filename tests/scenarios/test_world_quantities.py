@@ -9,6 +9,7 @@ import forecast
 from forecast import units
 from forecast.contract.registry import get_registry
 from forecast.errors import AmbiguousNameError, PluginContractError, ScenarioError, UnknownNameError, UsageError
+from forecast.report.headline import name_in_words
 from forecast.scenarios.question_text import read_question, rival_line, world_quantity
 from forecast.testing import run_checks
 from tests.toolkit import command
@@ -82,7 +83,8 @@ def test_every_quantity_names_what_exists():
         assert set(record.spec.related) <= names, record.full_name
         assert len({rival.name for rival in record.spec.rivals}) == len(record.spec.rivals)
         for rival in ["", *(each.name for each in record.spec.rivals)] if record.spec.forecast else ():
-            read_question(record.spec.name, rival=rival)
+            one, other = (read_question(record.spec.name, rival=each).stated for each in (rival, name_in_words(rival)))
+            assert one == other, rival
 
 
 @pytest.mark.slow

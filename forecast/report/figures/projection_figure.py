@@ -375,11 +375,13 @@ def _share_panel(group: RowGroup, room: _Layout) -> Panel:
 
 def _plot_shares(axis: Axes, group: RowGroup, table: LabelTable) -> None:
     interval_rows.stand(axis, table)
+    points = table.width - table.label_width  # of the axis, and of what is left and right of it
     bar: dict[str, Any] = {"height": _SHARE_BAR_POINTS, "color": "#a9cbe2", "edgecolor": COLOURS[0], "linewidth": 0.6}
     for entry, row in zip(table.rows, group.body, strict=True):
         axis.barh(entry.place, row.share, **bar)
         text = f"{row.cells[0]}, {percent(row.share)}" if len(group.columns) > 1 else percent(row.share)
-        beside = row.share if row.share < _MIN_BAR_SHARE else 0.0  # a short bar holds no text
+        fits = row.share * points + plot_style.text_width(text, 7) < points
+        beside = row.share if row.share < _MIN_BAR_SHARE and fits else 0.0  # a short bar holds no text
         axis.text(beside + 0.012, entry.place, text, fontsize=7, va="center", ha="left", color=BLACK)
     axis.set(xlim=(0.0, 1.0), xlabel=group.columns[-1])
     axis.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
