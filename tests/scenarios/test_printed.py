@@ -33,8 +33,7 @@ def test_a_number_that_is_set_is_named_and_no_title_contradicts_it(name):
     title = next(iter(scenario.stated.get("questions", {}).values()), {}).get("title", "")
     for key, value in settings.items():
         stated, _, changed = opening_sentence(forecast.project(name, draws=4, with_={key: value})).rpartition("; with ")
-        unit = forecast.scenario(name).quantities[key].unit
-        label = scenario.labels.get(key, name_in_words(key))
+        label, unit = scenario.labels.get(key, name_in_words(key)), forecast.scenario(name).quantities[key].unit
         assert changed.startswith(f"{label} = {amount(value, unit, 6)} instead of ")
         if f"{{{key}}}" not in title:
             assert stated.split(" in 20")[0] != before.split(" in 20")[0] or not title, key
