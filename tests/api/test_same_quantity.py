@@ -1,7 +1,5 @@
 """A quantity is one, whether a text, its name or an object says which: equal bits in everything that can be asked."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The command that measures: what it selects, writes, names and fails on, with costs that are made up."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

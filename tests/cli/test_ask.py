@@ -1,7 +1,5 @@
 """``forecast ask``: questions in one line, on the command line and in Python; dates and levels of one's own."""
 
-from __future__ import annotations
-
 import json
 import shlex
 

@@ -1,7 +1,5 @@
 """Exit codes, signals and hostile surroundings of the command line."""
 
-from __future__ import annotations
-
 import ast
 import re
 import shlex

@@ -1,7 +1,5 @@
 """``forecast find`` and the options that narrow a list."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """``forecast --plugin ./mine.py``: a plugin in one file, for one command."""
 
-from __future__ import annotations
-
 import json
 import os
 

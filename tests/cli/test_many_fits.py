@@ -1,7 +1,5 @@
 """The fits of ``fit --by``, saved: predicted from by the label of each point, by all of them, and drawn."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``--out`` and ``--plot``: every file that is asked for is written, or the command refuses before the work."""
 
-from __future__ import annotations
-
 import csv
 import json
 

@@ -1,7 +1,5 @@
 """``forecast run``, end to end: the answer, and the same bytes everywhere."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """``dates = [...]`` in a question, and what moves an answer, on the command line."""
 
-from __future__ import annotations
-
 import re
 
 from forecast.report.words.number_text import percent

@@ -1,7 +1,5 @@
 """What a setting, a swap or a what-if makes of every answer: as it was, changed, and the difference."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """``forecast run``: models that fail, and signals."""
 
-from __future__ import annotations
-
 import json
 import signal
 from pathlib import Path

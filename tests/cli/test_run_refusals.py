@@ -1,7 +1,5 @@
 """``forecast run``: what it refuses, and hostile text that it never runs."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

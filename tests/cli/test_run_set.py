@@ -1,7 +1,5 @@
 """``forecast run --set``: every driver that an answer names, to whatever it may be."""
 
-from __future__ import annotations
-
 import pytest
 
 from toolkit import sample

@@ -1,7 +1,5 @@
 """``forecast run``: which quantities the text shows, and which steps of them."""
 
-from __future__ import annotations
-
 import json
 import re
 

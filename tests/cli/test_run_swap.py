@@ -1,7 +1,5 @@
 """``forecast run --swap``: another model for a quantity."""
 
-from __future__ import annotations
-
 import pytest
 
 WORDS = ("brain-parity", "--draws", "20", "--until", "2060", "--set", "metric=hpcg", "--set", "trend=changepoint")

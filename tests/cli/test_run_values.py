@@ -1,7 +1,5 @@
 """``forecast run`` of questions for values, growth and what comes first."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """``forecast run --what-if``."""
 
-from __future__ import annotations
-
 TEXT = """
 start = 2025
 until = 2050

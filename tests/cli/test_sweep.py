@@ -1,7 +1,5 @@
 """``forecast sweep``: one table of what is asked, along everything that is swept."""
 
-from __future__ import annotations
-
 import pytest
 
 import forecast

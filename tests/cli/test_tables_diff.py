@@ -1,7 +1,5 @@
 """``forecast tables diff`` as people type it, in a process of its own."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

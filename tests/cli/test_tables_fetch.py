@@ -1,7 +1,5 @@
 """``forecast tables fetch``: files of described tables, verified, recorded and updated."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``forecast tables refresh``: tables fetched anew or tried, and how far the forecasts move by what changed."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 

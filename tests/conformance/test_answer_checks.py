@@ -1,7 +1,5 @@
 """``forecast scenarios check``: answers against their data and against one another."""
 
-from __future__ import annotations
-
 import pytest
 
 import forecast

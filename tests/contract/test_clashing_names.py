@@ -1,7 +1,5 @@
 """Where two distributions offer one name, the user can say whose."""
 
-from __future__ import annotations
-
 import pytest
 
 import forecast

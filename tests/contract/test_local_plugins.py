@@ -1,7 +1,5 @@
 """A plugin in one file that the user names."""
 
-from __future__ import annotations
-
 import hashlib
 import sys
 import time

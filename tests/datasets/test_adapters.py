@@ -1,7 +1,5 @@
 """Readers of files the user brings."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os

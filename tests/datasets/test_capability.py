@@ -1,7 +1,5 @@
 """Capability, time horizons and training compute: our selections reproduce what is published about the sets."""
 
-from __future__ import annotations
-
 import csv
 
 import numpy as np

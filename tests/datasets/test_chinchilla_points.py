@@ -1,7 +1,5 @@
 """The first table that is described and not shipped: no licence is stated, so its file comes from its authors."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

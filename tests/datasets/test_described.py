@@ -1,7 +1,5 @@
 """Tables that are described and not shipped: from the authors' file to our columns."""
 
-from __future__ import annotations
-
 import csv
 import json
 import shutil

@@ -1,7 +1,5 @@
 """A row on another basis is refused, with the reason."""
 
-from __future__ import annotations
-
 import pytest
 
 from forecast.errors import TableError

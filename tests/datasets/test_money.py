@@ -1,7 +1,5 @@
 """Money and limits: what is spent, what tokens cost, what the field says grows how fast and ends where."""
 
-from __future__ import annotations
-
 import collections
 import csv
 

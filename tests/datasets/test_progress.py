@@ -1,7 +1,5 @@
 """Runs, the capability index and benchmarks to 2026: records, editions, and what links scores to the index."""
 
-from __future__ import annotations
-
 import collections
 import csv
 

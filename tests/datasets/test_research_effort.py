@@ -1,7 +1,5 @@
 """Research effort: the rows give the source's published results, and the periods are computed from the years."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What holds for every table that is shipped."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Data-centre sites and chips by date: editions and plans apart, sums that add up, figures of the reference data."""
 
-from __future__ import annotations
-
 import csv
 
 import numpy as np

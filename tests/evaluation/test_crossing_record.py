@@ -1,7 +1,5 @@
 """Levels by a date: what was stated, what came, and the record that ships."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

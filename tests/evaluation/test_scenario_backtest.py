@@ -1,7 +1,5 @@
 """A whole scenario as of dates in the past: what it is scored against, beside whom, and that nothing later leaks."""
 
-from __future__ import annotations
-
 import csv
 import json
 

@@ -1,7 +1,5 @@
 """How far answers change when a table does, without a projection."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

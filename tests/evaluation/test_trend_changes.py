@@ -1,7 +1,5 @@
 """A trend of two versions of a table, figure by figure."""
 
-from __future__ import annotations
-
 from forecast.evaluation.trend_changes import compare_figures
 
 

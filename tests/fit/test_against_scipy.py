@@ -1,7 +1,5 @@
 """Bootstraps, batches and hard fits against the same work by scipy: no optimum of ours is worse than theirs."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

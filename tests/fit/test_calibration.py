@@ -3,8 +3,6 @@
 `test_coverage` has the profile on more laws. ``FORECAST_CALIBRATION=10`` simulates ten times as many series.
 """
 
-from __future__ import annotations
-
 import os
 
 import numpy as np

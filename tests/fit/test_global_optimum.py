@@ -1,7 +1,5 @@
 """What is called converged is the optimum: by scans, by scipy from many starts, and by what is found later."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

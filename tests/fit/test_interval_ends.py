@@ -9,8 +9,6 @@ is the bound's: a likelihood ratio whose nuisance parameter is near a bound is n
 .950 where E is less than half its standard error from 0 (.950 of the curves), .900 beyond two of them (.905).
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import xarray as xr

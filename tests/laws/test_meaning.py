@@ -1,7 +1,5 @@
 """A law has no value where what it requires does not hold; a fit that is asked for one refuses."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 

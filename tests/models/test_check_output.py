@@ -1,7 +1,5 @@
 """What a model returns is checked and copied; what it says of memory stays: one row where no date changes it."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from forecast.models.check_output import checked_draws

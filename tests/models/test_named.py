@@ -1,7 +1,5 @@
 """A model by its name, and a series with a shape beside it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """On which scale a series is straight, who decides it, and what stays between its ends."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

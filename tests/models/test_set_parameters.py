@@ -1,7 +1,5 @@
 """Parameters that are set: the others follow as they vary together."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

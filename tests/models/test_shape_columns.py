@@ -1,7 +1,5 @@
 """Shapes that ask for further columns: the same rows as time and value, and options with units of their own."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

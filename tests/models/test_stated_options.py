@@ -1,7 +1,5 @@
 """What a model says of numbers that somebody stated: their ranges, their sources, and what a user has set instead."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

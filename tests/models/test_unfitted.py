@@ -1,7 +1,5 @@
 """Models that read no data share one record."""
 
-from __future__ import annotations
-
 import ast
 from dataclasses import dataclass
 from pathlib import Path

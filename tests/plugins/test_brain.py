@@ -1,7 +1,5 @@
 """The estimates of the brain's compute, against the table they come from."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What the essay says about the brain: every figure recomputed here by hand, and its verdict."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

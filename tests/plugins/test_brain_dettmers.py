@@ -1,7 +1,5 @@
 """Dettmers 2015: what gives his number exactly, what does not, region by region, and what he left out."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

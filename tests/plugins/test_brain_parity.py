@@ -1,7 +1,5 @@
 """The founding question: the simple answers reproduced, what moves the date, and three commands end to end."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

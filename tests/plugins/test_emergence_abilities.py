@@ -1,7 +1,5 @@
 """Thresholds that are censored, scores above chance, passes that are counted, jumps of the metric; Ruan's curves."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Emergence as a user meets it: the commands as processes of their own, their answers."""
 
-from __future__ import annotations
-
 import pytest
 
 from toolkit import command, sample

@@ -1,7 +1,5 @@
 """The reference fits on LLM.int8(), table 4, to the digits given; the laws in size; the honest test."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

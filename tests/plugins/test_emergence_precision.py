@@ -1,7 +1,5 @@
 """Bits: the figures of the scaling laws for precision, and what cannot be."""
 
-from __future__ import annotations
-
 import pytest
 
 import forecast

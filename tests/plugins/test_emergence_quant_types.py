@@ -1,7 +1,5 @@
 """Data types of 4 bits, blocks with their constants, hidden states as measured, and the errors that are left."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

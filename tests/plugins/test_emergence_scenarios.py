@@ -1,7 +1,5 @@
 """What ``forecast run`` and ``forecast claims`` answer on emergence, and what they refuse."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

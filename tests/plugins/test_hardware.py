@@ -1,7 +1,5 @@
 """The machine trends on the shipped table, against the published figures."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

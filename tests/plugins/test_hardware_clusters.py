@@ -1,7 +1,5 @@
 """The largest AI data centre so far: which rows count, how fast they grow, and that a peak is not a benchmark."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

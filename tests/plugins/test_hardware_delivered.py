@@ -1,7 +1,5 @@
 """`gpu-delivered`: from the peak of a device to a cluster, step by step."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The one-off features of the staircases: each says where it is from, and what it says of the table is so."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

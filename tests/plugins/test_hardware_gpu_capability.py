@@ -1,7 +1,5 @@
 """`gpu-capability`: what one accelerator gives by 2040, on every shape, and when its growth ends."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

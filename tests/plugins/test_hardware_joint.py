@@ -1,7 +1,5 @@
 """What a device gives at all, per watt and per dollar, by one model of the devices to come."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

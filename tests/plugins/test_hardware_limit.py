@@ -1,7 +1,5 @@
 """`gpu-limit`: features that grow up to a limit, and the rate that follows, after Hobbhahn & Besiroglu."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """`ai-diffusion`: open models, users, robots and research itself, each with today's value and a date that decides."""
 
-from __future__ import annotations
-
 import datetime
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Ideas that get harder to find: the published figures, our fits beside them, and what the table cannot tell."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Laws between a resource and what it buys: closed forms, derivations, and fits to the shared tables."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import sympy

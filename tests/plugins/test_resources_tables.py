@@ -1,7 +1,5 @@
 """The laws on tables: published growth rates within their intervals, and progress split into compute and time."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import xarray as xr

@@ -1,7 +1,5 @@
 """The shapes: known slopes and breaks, honest widths, false alarms."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

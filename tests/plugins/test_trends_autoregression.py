@@ -1,7 +1,5 @@
 """Noise that follows itself: the likelihood and the covariance by full matrices, and the noise of what comes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Shapes that follow one path may follow the mean of every so many years."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The wandering shapes as trends: in a scenario, from a record, with options."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The experience curve: exact curves, the published variance, Sahal's identity, production that slows, any spacing."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

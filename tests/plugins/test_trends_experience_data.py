@@ -1,7 +1,5 @@
 """Experience curves of nineteen real technologies: what their intervals held, and what the echo and w are there."""
 
-from __future__ import annotations
-
 import csv
 
 import numpy as np

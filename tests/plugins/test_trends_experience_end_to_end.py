@@ -1,7 +1,5 @@
 """Experience curves as trends: from a scenario, from a record, pooled, backtested, on the command line."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

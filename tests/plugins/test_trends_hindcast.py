@@ -1,7 +1,5 @@
 """Hindcasts: every one is made, errors are those of the formula, and what intervals really hold is counted."""
 
-from __future__ import annotations
-
 import csv
 
 import numpy as np

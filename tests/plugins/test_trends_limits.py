@@ -1,7 +1,5 @@
 """Shapes that end: caps that are given, judged, found or not to be seen; steps that come once; the frontier."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """A fitted parameter of a trend is set: the level moves by what it does, and the noise stays as it was drawn."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Quantiles of mixtures of Student t, held against scipy's root finder."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.special import stdtr, stdtrit

@@ -1,7 +1,5 @@
 """Production: what is seen of a walk between dates far apart, and time in which nothing was made."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

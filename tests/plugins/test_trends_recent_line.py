@@ -1,7 +1,5 @@
 """The recent line as a shape of its own, and the members of the pool as a question shows them."""
 
-from __future__ import annotations
-
 import datetime
 import math
 

@@ -1,7 +1,5 @@
 """Wright or Moore: the two are told apart where production changes its pace, and nowhere else."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

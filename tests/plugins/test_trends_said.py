@@ -1,7 +1,5 @@
 """What the summaries of the shapes say where a series falls, and the contract of the plugins that use them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The damped trend and the local linear trend: statsmodels' forecasts, honest widths, any spacing."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

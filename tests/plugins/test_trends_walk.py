@@ -1,7 +1,5 @@
 """The random walk: the published variance, its parameters, its coverage, any spacing, any grid."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """What-ifs in projections: against closed forms, and what follows sees the changed path."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The engine: seeds, prefixes, one world for every quantity, and crossings."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

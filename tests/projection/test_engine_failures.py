@@ -1,7 +1,5 @@
 """Models that fail: they are listed, and the others answer."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

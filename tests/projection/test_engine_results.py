@@ -1,7 +1,5 @@
 """What the engine puts into a result: everything it takes to repeat it, and nothing else."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Worlds that fail: counted, left out, reported, and the end of a quantity only where they are many."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Values at dates, growth, and what comes first: against closed forms."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.stats import norm

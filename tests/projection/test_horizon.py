@@ -1,7 +1,5 @@
 """Steps are exact: t_k = start + k*step."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What is drawn of a scenario's inputs, and that what a name draws depends on seed, name and world alone."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.stats import kendalltau, spearmanr

@@ -1,7 +1,5 @@
 """Limits in projections: against closed forms, and which bind, when, in how many worlds."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.stats import norm

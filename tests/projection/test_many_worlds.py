@@ -1,7 +1,5 @@
 """A million worlds: the answer of numpy on whole arrays, in memory that does not grow with the worlds."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """Worlds without a level: an equation with several solutions or none, and what overflows, fail as NaN does."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The steps of a plan: what is the same is one step and is computed once; what differs in anything is another."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

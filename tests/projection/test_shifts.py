@@ -1,7 +1,5 @@
 """By how much a change moves an answer, world by world."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

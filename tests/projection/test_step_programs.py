@@ -1,7 +1,5 @@
 """Programs of a step: the digits of formulas as they are written, and nothing that stays behind."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """A sweep: a dimension for each swept name, nothing pooled over it, and everything else drawn alike along it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Rows of one's own beside a table's: ``--data NEW.csv``, ``project(data=)``, ``forecast.ask(data=)``."""
 
-from __future__ import annotations
-
 import hashlib
 
 import numpy as np

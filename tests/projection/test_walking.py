@@ -1,7 +1,5 @@
 """Stocks, cycles through the past, and numbers that are solved for: closed forms, units, what is refused."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Worlds weighed by what is known besides: against closed forms, and in every summary."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

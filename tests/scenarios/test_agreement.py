@@ -1,7 +1,5 @@
 """No two shipped scenarios contradict each other, and none the last row of its own data."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 

@@ -1,7 +1,5 @@
 """``[says]``: the sentences that the author of a scenario wrote, with slots for what is computed."""
 
-from __future__ import annotations
-
 import pytest
 
 import forecast

@@ -1,7 +1,5 @@
 """Rivals and definitions: kinds, weights, pooling; a scenario that extends another; grids of any width."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import xarray as xr

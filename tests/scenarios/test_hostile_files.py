@@ -1,7 +1,5 @@
 """A stranger's file exhausts nothing: what it would expand to is counted before anything is built."""
 
-from __future__ import annotations
-
 import pytest
 
 import forecast

@@ -1,7 +1,5 @@
 """``[levers]``: what a reader should be able to move, and where it is offered."""
 
-from __future__ import annotations
-
 import pytest
 
 import forecast

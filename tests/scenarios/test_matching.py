@@ -1,7 +1,5 @@
 """Whatever an answer names can be set; what it does not depend on, and what nobody has, is refused."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """What is set or changed and moves nothing that an answer shows is refused, with what could be changed instead."""
 
-from __future__ import annotations
-
 import pytest
 
 import forecast

@@ -1,7 +1,5 @@
 """Presets, settings under a name; and other probabilities of a regime."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Questions in words: read as a line by the words of quantities and by units, or not read."""
 
-from __future__ import annotations
-
 import datetime
 
 import pytest

@@ -1,7 +1,5 @@
 """Questions for values, growth and what comes first: how they are read, and how they are refused."""
 
-from __future__ import annotations
-
 import tomllib
 
 import pytest

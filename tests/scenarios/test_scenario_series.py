@@ -1,7 +1,5 @@
 """A trend of one's own data in a scenario takes what `forecast.trend` takes."""
 
-from __future__ import annotations
-
 import dataclasses
 import inspect
 import json

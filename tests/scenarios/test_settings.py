@@ -1,7 +1,5 @@
 """What a user sets is refused where it cannot be, with the name and the limit."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

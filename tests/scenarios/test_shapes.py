@@ -1,7 +1,5 @@
 """A series of a plugin in a scenario, and the shape beside it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """What the scenarios that come with the plugins call things: clauses that can stand in a sentence."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

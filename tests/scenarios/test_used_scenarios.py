@@ -1,7 +1,5 @@
 """Scenarios that another one uses: their quantities in any expression, bit for bit what they are at home."""
 
-from __future__ import annotations
-
 import types
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Quantities of the world: one forecast whichever door, and rivals that say how they differ."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

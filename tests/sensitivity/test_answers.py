@@ -1,7 +1,5 @@
 """What moves an answer: shares known in closed form, choices and numbers told apart, never included."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

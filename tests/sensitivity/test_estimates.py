@@ -1,7 +1,5 @@
 """Which numbers an estimate's variance comes from: indices known in closed form, and what cannot be told apart."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Two versions of a table: rows matched by key, cells compared in one unit."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings, strategies as st
 

@@ -1,7 +1,5 @@
 """Names in formulas, and the columns they mean."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """What was read a moment ago is given again, never shared, and never when a file has changed."""
 
-from __future__ import annotations
-
 import pytest
 
 from forecast import tables

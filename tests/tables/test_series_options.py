@@ -1,7 +1,5 @@
 """A column as a series: formulas over columns, records, rows since a date, rows with holes."""
 
-from __future__ import annotations
-
 import datetime
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The accounts of money and compute, and the largest run that they pay for: ratios, courses, levers, bounds, dates."""
 
-from __future__ import annotations
-
 import json
 from functools import lru_cache
 

@@ -1,7 +1,5 @@
 """Observations that say "at least": a Tobit likelihood, and trends that rest on it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The best allocation of people and chips to a continuum of tasks, against a search that knows no closed form."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.integrate import quad

@@ -1,7 +1,5 @@
 """Regressions in which undisclosed compute is a latent, and what of the real tables they say."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """All families in one engine: identities, limits, switches, the start at what is known, hindcasts by a row's date."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

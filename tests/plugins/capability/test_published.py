@@ -1,7 +1,5 @@
 """The published models, rebuilt in the language of scenarios alone, print what their authors' code prints."""
 
-from __future__ import annotations
-
 import csv
 
 import numpy as np

@@ -1,7 +1,5 @@
 """``forecast published compare``, end to end."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """What the references of published models say beside their claims, their variants, and one model's limit in another."""
 
-from __future__ import annotations
-
 import csv
 import math
 import pathlib

@@ -1,7 +1,5 @@
 """The best allocation of labour and compute to tasks, against a solver that knows nothing of its structure."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.optimize import minimize

@@ -1,7 +1,5 @@
 """Batches drawn by processes, by a cluster or here, ended and resumed: the same bytes."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Checkpoints that were cut, altered or forged: one kind of error, before anything is taken up, or the same bytes."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

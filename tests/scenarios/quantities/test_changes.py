@@ -1,7 +1,5 @@
 """What-ifs: how they are read, and how they are refused."""
 
-from __future__ import annotations
-
 import math
 import tomllib
 from datetime import date

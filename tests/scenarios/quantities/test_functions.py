@@ -1,7 +1,5 @@
 """Functions in scenarios, registered or given in Python: what they are handed, and what they must return."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

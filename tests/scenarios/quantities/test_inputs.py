@@ -1,7 +1,5 @@
 """Regimes, schedules, own draws, what is fitted, correlated and known besides: how they are read and refused."""
 
-from __future__ import annotations
-
 import tomllib
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What a quantity keeps because its model declares it, and how a scenario says otherwise."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Laws in scenarios: published, saved, or fitted to data of one's own; how they are wired, drawn and refused."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

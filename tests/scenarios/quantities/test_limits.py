@@ -1,7 +1,5 @@
 """Limits on quantities: how they are read, what they depend on, and how they are refused."""
 
-from __future__ import annotations
-
 import pytest
 
 from forecast import Scenario

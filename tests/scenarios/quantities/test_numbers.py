@@ -1,7 +1,5 @@
 """Choices in numbers: a distribution, a schedule or a regime is read anew for every combination."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
