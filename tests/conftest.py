@@ -218,11 +218,15 @@ def command_copied(fake_plugins: FakePlugins, tmp_path: Path) -> Callable[..., s
 
 
 class Upstream:
-    """A web server of our own: what it gives under each path, and what it was asked for."""
+    """A web server of our own: what it gives under each path, and what it was asked for, with which headers.
+
+    What is given is a body, or an answer in full: its status, its headers and its body.
+    """
 
     def __init__(self) -> None:
-        self.pages: dict[str, bytes] = {}
+        self.pages: dict[str, bytes | tuple[int, dict[str, str], bytes]] = {}
         self.asked: list[str] = []
+        self.headers: list[dict[str, str]] = []
         self.url = ""
 
 
@@ -237,13 +241,17 @@ def upstream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Upstre
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             here.asked.append(self.path)
+            here.headers.append({name.lower(): value for name, value in self.headers.items()})
             page = here.pages.get(self.path)
             if page is None:
                 self.send_error(404)
                 return
-            self.send_response(200)
+            status, headers, body = page if isinstance(page, tuple) else (200, {}, page)
+            self.send_response(status)
+            for name, value in headers.items():
+                self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(page)
+            self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
             pass

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import http.server
 import socket
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -141,43 +139,16 @@ def test_the_user_may_name_a_private_host(named: str, names: dict[str, list[str]
 
 
 @pytest.fixture
-def site() -> Iterator[Callable[[str], str]]:
-    """A server that is allowed by its address, and sends people where its path says."""
-    seen: list[dict[str, str]] = []
+def site(upstream: Any) -> Callable[[str], str]:
+    """A server that is allowed by its address; return the URL of a page of it that sends people elsewhere."""
+    upstream.pages["/a"] = BODY
 
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            seen.append({k.lower(): v for k, v in self.headers.items()})
-            if self.path.startswith("/to/"):
-                self.send_response(302)
-                self.send_header("Location", bytes.fromhex(self.path[4:]).decode())
-                self.end_headers()
-            elif self.path == "/bomb":
-                self.send_response(200)
-                self.send_header("Content-Encoding", "gzip")
-                self.end_headers()
-                self.wfile.write(gzip.compress(bytes(50_000_000)))
-            else:
-                self.send_response(200)
-                self.end_headers()
-                self.wfile.write(BODY)
+    def to(target: str) -> str:
+        place = target.format(base=upstream.url, port=upstream.url.rpartition(":")[2])
+        upstream.pages["/to"] = (302, {"Location": place}, b"")
+        return f"{upstream.url}/to"
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
-        thread = threading.Thread(target=running.serve_forever, args=(0.01,))
-        thread.start()
-        base = f"http://127.0.0.1:{running.server_port}"
-
-        def to(target: str) -> str:
-            return f"{base}/to/{target.format(base=base, port=running.server_port).encode().hex()}"
-
-        to.base, to.seen = base, seen  # type: ignore[attr-defined]
-        with access.allow(hosts=["127.0.0.1"]):
-            yield to
-        running.shutdown()
-        thread.join()
+    return to
 
 
 @pytest.mark.parametrize(
@@ -194,19 +165,21 @@ def site() -> Iterator[Callable[[str], str]]:
         ("http://[::1/a", "is not a URL"),
     ],
 )
-def test_a_redirect_is_checked_as_the_first_address_was(site: Any, target: str, says: str | None) -> None:
+def test_a_redirect_is_checked_as_the_first_address_was(
+    site: Any, upstream: Any, target: str, says: str | None
+) -> None:
     if says is None:  # another spelling of the address that was named
         assert fetch(site(target), DIGEST, "a.csv", where="demo").read_bytes() == BODY
         return
     said = refused(site(target))
     assert says in said
     assert "secret" not in said
-    assert len(site.seen) == 1
+    assert upstream.asked == ["/to"]
 
 
-def test_a_redirect_to_a_public_address_is_followed(site: Any) -> None:
+def test_a_redirect_to_a_public_address_is_followed(site: Any, upstream: Any) -> None:
     assert fetch(site("{base}/a"), DIGEST, "a.csv", where="demo").read_bytes() == BODY
-    assert len(site.seen) == 2
+    assert upstream.asked == ["/to", "/a"]
 
 
 def test_no_redirect_from_https_to_http() -> None:
@@ -219,18 +192,21 @@ def test_no_redirect_from_https_to_http() -> None:
         assert made.get_redirect_target(answer) == "/b"
 
 
-def test_no_password_of_the_user_goes_along(site: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_password_of_the_user_goes_along(
+    site: Any, upstream: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     netrc = tmp_path / "netrc"
     netrc.write_text("machine 127.0.0.1 login me password secret\ndefault login me password secret\n")
     netrc.chmod(0o600)
     monkeypatch.setenv("NETRC", str(netrc))
     fetch(site("{base}/a"), DIGEST, "a.csv", where="demo")
-    assert [headers.get("authorization") for headers in site.seen] == [None, None]
+    assert [headers.get("authorization") for headers in upstream.headers] == [None, None]
 
 
-def test_what_a_download_unpacks_to_is_bounded(site: Any) -> None:
+def test_what_a_download_unpacks_to_is_bounded(upstream: Any) -> None:
+    upstream.pages["/bomb"] = (200, {"Content-Encoding": "gzip"}, gzip.compress(bytes(50_000_000)))
     with pytest.raises(DownloadError, match="larger than the limit"):
-        fetch(f"{site.base}/bomb", DIGEST, "a.csv", where="demo", limit=1_000_000)
+        fetch(f"{upstream.url}/bomb", DIGEST, "a.csv", where="demo", limit=1_000_000)
 
 
 # --- proxies ----------------------------------------------------------------------------------------------------------

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import http.server
 import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,50 +23,17 @@ BODY = b"run,loss\na,2.5\nb,2.25\n"
 DIGEST = "sha256:" + hashlib.sha256(BODY).hexdigest()
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
-    """Serves BODY, half of it, an error, an endless body, a redirect to a local file or a circle of them."""
-
-    asked: list[str] = []  # noqa: RUF012
-
-    def do_GET(self) -> None:
-        self.asked.append(self.path)
-        if self.path == "/missing":
-            self.send_error(404)
-        elif self.path == "/circle":
-            self.send_response(302)
-            self.send_header("Location", "/circle")
-            self.end_headers()
-        elif self.path == "/short":
-            self.send_response(200)
-            self.send_header("Content-Length", str(2 * len(BODY)))
-            self.end_headers()
-            self.wfile.write(BODY)
-        elif self.path == "/redirect":
-            self.send_response(302)
-            self.send_header("Location", "file:///etc/hostname")
-            self.end_headers()
-        else:
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write(BODY * 10_000 if self.path == "/big" else BODY)
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
 @pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "all_proxy"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("FORECAST_DATA", str(tmp_path / "cache"))
-    Handler.asked = []
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
-        thread = threading.Thread(target=running.serve_forever, args=(0.01,))
-        thread.start()
-        with access.allow(downloads=True, hosts=["127.0.0.1"]):
-            yield f"http://127.0.0.1:{running.server_port}"
-        running.shutdown()
-        thread.join()
+def server(upstream: Any) -> str:
+    """Serve BODY, half of it, much of it, a redirect to a local file and a circle of them."""
+    upstream.pages = {
+        "/runs.csv": BODY,
+        "/big": BODY * 10_000,
+        "/short": (200, {"Content-Length": str(2 * len(BODY))}, BODY),
+        "/circle": (302, {"Location": "/circle"}, b""),
+        "/redirect": (302, {"Location": "file:///etc/hostname"}, b""),
+    }
+    return upstream.url
 
 
 @pytest.fixture
@@ -101,11 +66,11 @@ def descriptor(folder: Path, url: str, **changes: object) -> Path:
     return package(folder, "runs", given, licenses=[{"name": "CC-BY-4.0"}], sources=sources)
 
 
-def test_a_described_table_is_fetched_once(server: str, tmp_path: Path) -> None:
+def test_a_described_table_is_fetched_once(server: str, upstream: Any, tmp_path: Path) -> None:
     path = descriptor(tmp_path, f"{server}/runs.csv")
     assert table(path)["loss"].values.tolist() == [2.5, 2.25]
     assert table(path)["loss"].sizes == {"run": 2}
-    assert Handler.asked == ["/runs.csv"]
+    assert upstream.asked == ["/runs.csv"]
     kept = list(cache_folder().iterdir())
     assert [p.read_bytes() for p in kept] == [BODY]
 
@@ -246,7 +211,7 @@ def test_a_reader_hands_over_columns(
     monkeypatch.syspath_prepend(str(tmp_path))
 
     def load(name: str) -> object:
-        return table(descriptor(tmp_path, f"{server}/runs", parser=name, format="text"))
+        return table(descriptor(tmp_path, f"{server}/runs.csv", parser=name, format="text"))
 
     loss = load("demo/semicolons")["loss"].values  # type: ignore[index]
     assert loss[0] == 0.1
