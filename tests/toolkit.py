@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import contextvars
 import functools
+import hashlib
 import io
 import json
 import multiprocessing
@@ -98,6 +99,22 @@ def resource(folder: Path, name: str, /, text: str, fields: Iterable[dict], key:
     path.write_text(text, encoding="utf-8", newline="")
     described = {"fields": list(fields), "primaryKey": key, **schema}
     return {"name": name, "path": path.name, "hash": file_hash(path), "schema": described}
+
+
+def remote(name: str, url: str, fields: Sequence[dict], **changes: object) -> dict:
+    """Return the description of a file that is downloaded, whose key is its first column.
+
+    `changes` replace or (None) remove its keys.
+    """
+    schema = {"fields": fields, "primaryKey": fields[0]["name"]}
+    licences = [{"name": "CC-BY-4.0"}]
+    made = {"name": name, "path": url, "hash": "recorded", "parser": "csv", "licenses": licences, "schema": schema}
+    return {key: value for key, value in {**made, **changes}.items() if value is not None}
+
+
+def digest(data: bytes) -> str:
+    """Return the hash of a file as a description states it."""
+    return f"sha256:{hashlib.sha256(data).hexdigest()}"
 
 
 def package(folder: Path, name: str, /, *resources: dict, file: str = "datapackage.json", **changes: object) -> Path:

@@ -6,7 +6,7 @@ import pytest
 
 from forecast.evaluation import ledger
 from forecast.tables.remote import snapshots
-from tests.toolkit import package
+from tests.toolkit import package, remote
 
 ONE = b"date,v\n2020-01-01,1\n2021-01-01,2\n2022-01-01,4\n2023-01-01,8.5\n"
 TWO = ONE + b"2024-06-01,300\n"
@@ -47,13 +47,9 @@ def month(fake_plugins, upstream, here, monkeypatch):
     monkeypatch.setattr(snapshots, "today", lambda: "2024-07-01")
     upstream.pages["/speeds.csv"] = ONE
     fields = [{"name": "date", "type": "date"}, {"name": "v", "type": "number", "unit": "FLOP/s"}]
-    remote = {
-        "name": "speeds", "path": f"{upstream.url}/speeds.csv", "hash": "recorded", "parser": "csv",
-        "licenses": [{"name": "CC0-1.0"}], "schema": {"fields": fields, "primaryKey": "date"},
-    }  # fmt: skip
     (here / "speeds").mkdir()
     (here / "speed.toml").write_text(SPEED, encoding="utf-8")
-    table = str(package(here / "speeds", "speeds", remote))
+    table = str(package(here / "speeds", "speeds", remote("speeds", f"{upstream.url}/speeds.csv", fields)))
     fake_plugins.add("demo", PLUGIN.format(table=table, scenario=str(here / "speed.toml")))
 
     def at(day: str, page: bytes) -> None:

@@ -1,6 +1,5 @@
 """``forecast tables fetch``: files of described tables, verified, recorded and updated."""
 
-import hashlib
 import json
 from pathlib import Path
 
@@ -8,7 +7,7 @@ import pytest
 
 from forecast.tables.remote import snapshots
 from forecast.tables.remote.download import cache_folder
-from toolkit import copied, package
+from toolkit import copied, digest, package, remote
 
 DAY = "2026-01-31"
 ONE = b"date,v\n2020-01-01,1\n2021-01-01,2\n2022-01-01,4\n2023-01-01,8.5\n"
@@ -39,32 +38,19 @@ when = "speed >= goal"
 """
 
 
-def sha(data):
-    return "sha256:" + hashlib.sha256(data).hexdigest()
-
-
-def described(name, url, digest="recorded", fields=None):
-    schema = {"fields": fields or FIELDS, "primaryKey": (fields or FIELDS)[0]["name"]}
-    licences = [{"name": "CC-BY-4.0"}]
-    return {"name": name, "path": url, "hash": digest, "parser": "csv", "licenses": licences, "schema": schema}
-
-
-def packaged(folder, name, resources):
-    folder.mkdir()
-    return str(package(folder, name, *resources, licenses=[{"name": "CC-BY-4.0"}]))
-
-
 @pytest.fixture
 def site(fake_plugins, upstream, here, monkeypatch):
     """A plugin with a table of one recorded file, and one of a recorded and a published file; the server gives ONE."""
     monkeypatch.setattr(snapshots, "today", lambda: DAY)
     upstream.pages["/speeds.csv"] = upstream.pages["/a.csv"] = ONE
     upstream.pages["/b.csv"] = OTHER
-    one = packaged(here / "one", "speeds", [described("speeds", f"{upstream.url}/speeds.csv")])
+    for name in ("one", "two"):
+        (here / name).mkdir()
+    one = package(here / "one", "speeds", remote("speeds", f"{upstream.url}/speeds.csv", FIELDS))
     fields = [FIELDS[0], FIELDS[1] | {"name": "w"}]
-    published = described("b", f"{upstream.url}/b.csv", sha(OTHER), fields)
-    two = packaged(here / "two", "several", [described("a", f"{upstream.url}/a.csv"), published])
-    fake_plugins.add("demo", PLUGIN.format(one=one, two=two))
+    published = remote("b", f"{upstream.url}/b.csv", fields, hash=digest(OTHER))
+    two = package(here / "two", "several", remote("a", f"{upstream.url}/a.csv", FIELDS), published)
+    fake_plugins.add("demo", PLUGIN.format(one=str(one), two=str(two)))
     return upstream
 
 
@@ -77,7 +63,7 @@ def test_end_to_end(site, fake_plugins, here):
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert lines[0] == "speeds: 1 file, 4 rows, recorded today."
-    assert f"  hash     {sha(ONE)}" in lines
+    assert f"  hash     {digest(ONE)}" in lines
     assert "  size     61 bytes, 4 rows" in lines
     assert "  licence  CC-BY-4.0" in lines
     file = next(line for line in lines if line.startswith("  file ")).split()[1]
@@ -88,12 +74,12 @@ def test_end_to_end(site, fake_plugins, here):
     done = run("fetch", "demo/speeds", "--update")
     lines = done.stdout.splitlines()
     assert lines[0] == "speeds: 1 file, 5 rows, updated today."
-    assert any(line.startswith(f"  before   {sha(ONE)} (recorded on 20") for line in lines)
+    assert any(line.startswith(f"  before   {digest(ONE)} (recorded on 20") for line in lines)
     assert lines[-1] == "compare: forecast tables diff demo/speeds@earlier demo/speeds"
     done = run("diff", "demo/speeds@earlier", "demo/speeds")
     assert done.stdout.startswith("1 row added, 0 removed, 0 changed (4 rows before, 5 after)")
     site.pages.clear()
-    done = run("fetch", "speeds", "--hash", sha(ONE))
+    done = run("fetch", "speeds", "--hash", digest(ONE))
     assert done.stdout.startswith("speeds: 1 file, 4 rows, taken back, recorded on 20")
     assert site.asked == ["/speeds.csv", "/speeds.csv"]
 
@@ -106,16 +92,16 @@ def test_json(site, said):
     assert result["headline"] == "several: 2 files, 5 rows, recorded today; verified against the published hash."
     recorded, published = result["resources"]
     assert recorded["name"] == "a"
-    assert (recorded["hash"], recorded["recorded"], recorded["before"]) == (sha(ONE), DAY, None)
+    assert (recorded["hash"], recorded["recorded"], recorded["before"]) == (digest(ONE), DAY, None)
     assert (recorded["rows"], recorded["bytes"], recorded["licence"]) == (4, len(ONE), "CC-BY-4.0")
     assert recorded["url"] == f"{site.url}/a.csv"
     assert (published["state"], published["recorded"]) == ("verified against the published hash", None)
-    assert found["provenance"]["data"] == {"a": sha(ONE), "b": published["hash"]}
+    assert found["provenance"]["data"] == {"a": digest(ONE), "b": published["hash"]}
     assert found["provenance"]["plugins"][0]["name"] == "demo"
     site.pages["/a.csv"] = TWO
     recorded, published = said("tables", "fetch", "several", "--update", "--json").json["result"]["resources"]
-    assert (recorded["state"], recorded["hash"]) == ("updated today", sha(TWO))
-    assert recorded["before"] == {"hash": sha(ONE), "recorded": DAY}
+    assert (recorded["state"], recorded["hash"]) == ("updated today", digest(TWO))
+    assert recorded["before"] == {"hash": digest(ONE), "recorded": DAY}
     assert published["state"] == "verified against the published hash"
     recorded, _ = said("tables", "fetch", "several", "--update", "--json").json["result"]["resources"]
     assert recorded["state"] == f"unchanged since {DAY}"
@@ -133,7 +119,7 @@ def test_list_and_show_say_what_is_recorded(site, said):
     said("tables", "fetch", "speeds")
     assert listed()["demo/speeds"] == f"recorded on {DAY}"
     (row,) = said("tables", "show", "speeds", "--json").json["result"]["resources"]
-    assert (row["hash"], row["state"], row["recorded"]) == (sha(ONE), f"recorded on {DAY}", DAY)
+    assert (row["hash"], row["state"], row["recorded"]) == (digest(ONE), f"recorded on {DAY}", DAY)
     assert f"recorded on {DAY}" in said("tables", "show", "speeds").out
     (row,) = said("tables", "show", "datasets/gpu-trends", "--json").json["result"]["resources"]
     assert (row["hash"][:7], row["state"]) == ("sha256:", "published hash")
@@ -150,7 +136,7 @@ def test_a_damaged_record_is_no_listing_lost(site, said):
 
 def test_results_carry_the_hash_and_its_day(site, said, here):
     said("tables", "fetch", "speeds")
-    cited = f"{sha(ONE)} (recorded {DAY})"
+    cited = f"{digest(ONE)} (recorded {DAY})"
     (here / "s.toml").write_text(SCENARIO)
     assert said("run", "s.toml", "--draws", "100", "--json").json["provenance"]["data"] == {"demo/speeds": cited}
     fitted = said("fit", "scaling/power", "--data", "demo/speeds", "--let", "x=v", "--y", "2*v", "--json")
@@ -180,7 +166,7 @@ def test_a_file_by_hand(site, said, here):
     assert "--file: which file? Say RESOURCE=..., with one of a, b" in line
     assert "unknown resource 'c'" in said("tables", "fetch", "several", "--file", "c=mine.csv").refusal
     line = said("tables", "fetch", "several", "--file", "a=mine.csv", "--file", "b=mine.csv").refusal
-    assert f"resource 'b': mine.csv: it has {sha(ONE)}, described is sha256:" in line
+    assert f"resource 'b': mine.csv: it has {digest(ONE)}, described is sha256:" in line
     done = said("tables", "fetch", "several", "--file", "a=mine.csv", "--file", "b=other.csv")
     assert (done.code, done.err) == (0, "")
     assert site.asked == []
@@ -197,8 +183,8 @@ def test_a_file_by_hand(site, said, here):
         (("speeds", "--file", "a", "--file", "b"), 2, "--file: given twice for 'speeds'"),
         (("speeds", "--file", "absent.csv"), 1, "absent.csv: no such file"),
         (("speeds", "--file", "a\x1b[2J.csv"), 1, "a\\x1b[2J.csv: no such file"),
-        (("speeds", "--hash", sha(TWO)), 1, f"has {sha(ONE)}, expected is {sha(TWO)}"),
-        (("several", "--hash", f"b={sha(TWO)}"), 1, f"the published hash is {sha(OTHER)}, expected is {sha(TWO)}"),
+        (("speeds", "--hash", digest(TWO)), 1, f"has {digest(ONE)}, expected is {digest(TWO)}"),
+        (("several", "--hash", f"b={digest(TWO)}"), 1, f"published hash is {digest(OTHER)}, expected is {digest(TWO)}"),
     ],
 )
 def test_wrong_use(site, said, words, code, says):

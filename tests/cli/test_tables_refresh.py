@@ -1,6 +1,5 @@
 """``forecast tables refresh``: tables fetched anew or tried, and how far the forecasts move by what changed."""
 
-import hashlib
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from forecast.contract.registry import get_registry
 from forecast.report import result_data
 from forecast.tables.remote import snapshots
 from forecast.tables.remote.download import cache_folder
-from toolkit import package, resource
+from toolkit import digest, package, remote, resource
 
 ONE = b"date,v\n2020-01-01,1\n2021-01-01,2\n2022-01-01,4\n2023-01-01,8.5\n"
 TWO = ONE + b"2024-01-01,30\n"
@@ -63,12 +62,6 @@ QUICK = ("--draws", "64")
 MINE = tuple(word for name in ("speed", "cost", "both", "neither") for word in ("--scenario", f"demo/{name}"))
 
 
-def remote(name, url, fields=FIELDS):
-    schema = {"fields": fields, "primaryKey": "date"}
-    return {"name": name, "path": url, "hash": "recorded", "parser": "csv", "licenses": [{"name": "CC0-1.0"}],
-            "schema": schema}  # fmt: skip
-
-
 @pytest.fixture
 def site(fake_plugins, upstream, here, monkeypatch):
     """A table that is downloaded, one that is shipped, and scenarios that rest on either, both and neither."""
@@ -76,7 +69,7 @@ def site(fake_plugins, upstream, here, monkeypatch):
     upstream.pages["/speeds.csv"] = ONE
     tables, scenarios = {}, {}
     for name, made in {
-        "speeds": lambda _: remote("speeds", f"{upstream.url}/speeds.csv"),
+        "speeds": lambda _: remote("speeds", f"{upstream.url}/speeds.csv", FIELDS),
         "costs": lambda folder: resource(folder, "costs", COSTS, PRICED, "date"),
     }.items():
         (here / name).mkdir()
@@ -162,7 +155,7 @@ def test_nothing_is_run_where_nothing_changed(site, said, refreshed, monkeypatch
 
 def test_one_table_that_cannot_be_fetched_costs_no_other(site, said, fake_plugins, here):
     (here / "gone").mkdir()
-    descriptor = str(package(here / "gone", "gone", remote("gone", f"{site.url}/gone.csv")))
+    descriptor = str(package(here / "gone", "gone", remote("gone", f"{site.url}/gone.csv", FIELDS)))
     said("tables", "fetch", "speeds")
     site.pages["/speeds.csv"] = TWO
     done = said("tables", "refresh", descriptor, "speeds", *QUICK, *MINE, "--json")
@@ -231,8 +224,7 @@ def test_an_earlier_snapshot_needs_no_network(site, said, refreshed):
     first, _ = refreshed("speeds")
     site.pages.clear()
     asked = list(site.asked)
-    digest = "sha256:" + hashlib.sha256(ONE).hexdigest()
-    for which in ("earlier", digest[:20]):
+    for which in ("earlier", digest(ONE)[:20]):
         again, code = refreshed(f"speeds@{which}")
         assert code == 0
         assert again["scenarios"] == first["scenarios"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import hashlib
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,9 +15,10 @@ from forecast.errors import DownloadError
 from forecast.tables.remote import connection, download, trust_on_first_use
 from forecast.tables.remote.connection import public
 from forecast.tables.remote.download import RefusedError, fetch
+from toolkit import digest
 
 BODY = b"run,loss\na,2.5\n"
-DIGEST = "sha256:" + hashlib.sha256(BODY).hexdigest()
+DIGEST = digest(BODY)
 
 #: Hosts in every spelling that was tried, all of them this machine or its neighbours.
 PRIVATE = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import socket
 import subprocess
 import sys
@@ -17,10 +16,10 @@ from forecast.errors import DownloadError, TableError
 from forecast.tables import table
 from forecast.tables.remote import download
 from forecast.tables.remote.download import cache_folder, fetch
-from toolkit import package
+from toolkit import digest, package, remote
 
 BODY = b"run,loss\na,2.5\nb,2.25\n"
-DIGEST = "sha256:" + hashlib.sha256(BODY).hexdigest()
+DIGEST = digest(BODY)
 
 
 @pytest.fixture
@@ -48,22 +47,11 @@ def offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         yield tmp_path / "cache"
 
 
+FIELDS = [{"name": "run", "type": "string"}, {"name": "loss", "type": "number", "unit": ""}]
+
+
 def descriptor(folder: Path, url: str, **changes: object) -> Path:
-    resource = {
-        "name": "runs",
-        "path": url,
-        "hash": DIGEST,
-        "parser": "csv",
-        "licenses": [{"name": "CC-BY-4.0"}],
-        "schema": {
-            "fields": [{"name": "run", "type": "string"}, {"name": "loss", "type": "number", "unit": ""}],
-            "primaryKey": "run",
-        },
-    }
-    resource.update(changes)
-    sources = [{"title": "them", "path": "https://example.org"}]
-    given = {k: v for k, v in resource.items() if v is not None}
-    return package(folder, "runs", given, licenses=[{"name": "CC-BY-4.0"}], sources=sources)
+    return package(folder, "runs", remote("runs", url, FIELDS, **{"hash": DIGEST, **changes}))
 
 
 def test_a_described_table_is_fetched_once(server: str, upstream: Any, tmp_path: Path) -> None:

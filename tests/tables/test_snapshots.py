@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import subprocess
 import sys
@@ -16,14 +15,11 @@ from forecast.tables import cited_hashes, diff, file_formats, table
 from forecast.tables.remote import snapshots, trust_on_first_use
 from forecast.tables.remote.download import cache_folder
 from forecast.tables.remote.snapshots import Snapshot
+from toolkit import digest, package, remote
 
 ONE = b"run,loss\na,2.5\nb,2.25\n"
 TWO = b"run,loss\na,2.5\nb,2.0\nc,1.75\n"
 DAY = "2026-01-31"
-
-
-def sha(data: bytes) -> str:
-    return "sha256:" + hashlib.sha256(data).hexdigest()
 
 
 @pytest.fixture(autouse=True)
@@ -36,17 +32,7 @@ def runs(upstream, tmp_path):
     """A described table whose hash nobody published; the server gives ONE."""
     upstream.pages["/runs.csv"] = ONE
     fields = [{"name": "run", "type": "string"}, {"name": "loss", "type": "number", "unit": ""}]
-    resource = {
-        "name": "runs", "path": f"{upstream.url}/runs.csv", "hash": "recorded", "parser": "csv",
-        "licenses": [{"name": "CC-BY-4.0"}], "schema": {"fields": fields, "primaryKey": "run"},
-    }  # fmt: skip
-    package = {
-        "name": "runs", "title": "Runs", "version": "1", "licenses": [{"name": "CC-BY-4.0"}],
-        "sources": [{"title": "them"}], "resources": [resource],
-    }  # fmt: skip
-    path = tmp_path / "datapackage.json"
-    path.write_text(json.dumps(package))
-    return path
+    return package(tmp_path, "runs", remote("runs", f"{upstream.url}/runs.csv", fields))
 
 
 def cached() -> list[str]:
@@ -65,17 +51,17 @@ def test_the_first_fetch_records_and_the_second_is_offline(runs, upstream):
     assert table(runs).identical(first)
     assert upstream.asked == ["/runs.csv"]
     record = json.loads((cache_folder() / "snapshots.json").read_text())
-    entry = {"hash": sha(ONE), "bytes": len(ONE), "fetched": DAY, "file": f"{sha(ONE)[7:19]}-runs.csv"}
+    entry = {"hash": digest(ONE), "bytes": len(ONE), "fetched": DAY, "file": f"{digest(ONE)[7:19]}-runs.csv"}
     assert record == {"schema": 1, "snapshots": {f"{upstream.url}/runs.csv": {"current": entry, "earlier": []}}}
     assert cached() == [entry["file"]]
 
 
 def test_the_table_says_its_hash_and_the_day_and_never_the_word(runs):
     attrs = table(runs).attrs
-    assert attrs["hash"] == sha(ONE)
+    assert attrs["hash"] == digest(ONE)
     assert attrs["recorded"] == DAY
-    assert cited_hashes(table(runs)) == f"{sha(ONE)} (recorded {DAY})"
-    assert diff.read_version(runs).hash == f"{sha(ONE)} (recorded {DAY})"
+    assert cited_hashes(table(runs)) == f"{digest(ONE)} (recorded {DAY})"
+    assert diff.read_version(runs).hash == f"{digest(ONE)} (recorded {DAY})"
     assert cited_hashes(table("datasets/supercomputers")) == table("datasets/supercomputers").attrs["hash"]
 
 
@@ -86,7 +72,7 @@ def test_an_altered_file_in_the_cache_is_fetched_again_and_never_used(runs, upst
     assert path.read_bytes() == ONE
     path.write_bytes(TWO)
     del upstream.pages["/runs.csv"]
-    says = rf"404; the file recorded on {DAY} \({sha(ONE)}\) is not in the cache, or altered there: run 'forecast"
+    says = rf"404; the file recorded on {DAY} \({digest(ONE)}\) is not in the cache, or altered there: run 'forecast"
     with pytest.raises(DownloadError, match=says):
         table(runs)
     assert path.read_bytes() == TWO  # what somebody put there is left alone
@@ -98,12 +84,12 @@ def test_another_file_at_the_source_is_refused_with_both_hashes_and_what_to_do(r
     with pytest.raises(DownloadError) as caught:
         table(runs)
     message = str(caught.value)
-    assert f"it has {sha(TWO)}, recorded on {DAY} was {sha(ONE)}" in message
+    assert f"it has {digest(TWO)}, recorded on {DAY} was {digest(ONE)}" in message
     assert f"'forecast tables fetch {runs} --update'" in message
     assert "\n" not in message
     assert cached() == []
     upstream.pages["/runs.csv"] = ONE
-    assert table(runs).attrs["hash"] == sha(ONE)
+    assert table(runs).attrs["hash"] == digest(ONE)
 
 
 def test_an_update_keeps_the_earlier_snapshot(runs, upstream, monkeypatch):
@@ -113,15 +99,16 @@ def test_an_update_keeps_the_earlier_snapshot(runs, upstream, monkeypatch):
     monkeypatch.setattr(snapshots, "today", lambda: "2026-02-28")
     assert take(runs).how == "cached"
     found = take(runs, update=True)
-    assert (found.how, found.snapshot.hash, found.snapshot.fetched) == ("updated", sha(TWO), "2026-02-28")
-    assert (found.before.hash, found.before.fetched) == (sha(ONE), DAY)
+    assert (found.how, found.snapshot.hash, found.snapshot.fetched) == ("updated", digest(TWO), "2026-02-28")
+    assert (found.before.hash, found.before.fetched) == (digest(ONE), DAY)
     assert table(runs)["loss"].sizes == {"run": 3}
     assert len(cached()) == 2
     upstream.pages.clear()
-    back = take(runs, expected=sha(ONE))  # without a network
-    assert (back.how, back.snapshot.fetched, back.before.hash) == ("chosen", DAY, sha(TWO))
+    back = take(runs, expected=digest(ONE))  # without a network
+    assert (back.how, back.snapshot.fetched, back.before.hash) == ("chosen", DAY, digest(TWO))
     assert table(runs)["loss"].sizes == {"run": 2}
-    assert [s.hash for s in snapshots.read_snapshots(cache_folder())[f"{upstream.url}/runs.csv"].earlier] == [sha(TWO)]
+    record = snapshots.read_snapshots(cache_folder())[f"{upstream.url}/runs.csv"]
+    assert [s.hash for s in record.earlier] == [digest(TWO)]
 
 
 def test_two_snapshots_of_one_table_are_compared(runs, upstream):
@@ -133,25 +120,25 @@ def test_two_snapshots_of_one_table_are_compared(runs, upstream):
     (part,) = diff.compare_versions(diff.read_version(f"{runs}@earlier"), diff.read_version(runs))
     assert (part.before, part.after, part.added) == (2, 3, ({"run": "c"},))
     assert [(c.column, c.before, c.after) for c in part.changed] == [("loss", 2.25, 2.0)]
-    assert diff.read_version(f"{runs}@{sha(ONE)[:15]}").hash == f"{sha(ONE)} (recorded {DAY})"
+    assert diff.read_version(f"{runs}@{digest(ONE)[:15]}").hash == f"{digest(ONE)} (recorded {DAY})"
     with pytest.raises(UsageError, match="2 snapshots begin with 'sha256:'"):
         diff.read_version(f"{runs}@sha256:")
     with pytest.raises(UnknownNameError, match="table 'runs': unknown snapshot 'sha256:00000'"):
         diff.read_version(f"{runs}@sha256:00000")
-    (cache_folder() / f"{sha(ONE)[7:19]}-runs.csv").write_bytes(TWO)
-    with pytest.raises(DownloadError, match=f"recorded on {DAY} .{sha(ONE)}. is altered in the cache: put a copy"):
+    (cache_folder() / f"{digest(ONE)[7:19]}-runs.csv").write_bytes(TWO)
+    with pytest.raises(DownloadError, match=f"recorded on {DAY} .{digest(ONE)}. is altered in the cache: put a copy"):
         diff.read_version(f"{runs}@earlier")
 
 
 def test_the_expected_hash_is_the_only_one_that_is_taken(runs, upstream):
-    with pytest.raises(DownloadError, match=f"has {sha(ONE)}, expected is {sha(TWO)}"):
-        take(runs, expected=sha(TWO))
+    with pytest.raises(DownloadError, match=f"has {digest(ONE)}, expected is {digest(TWO)}"):
+        take(runs, expected=digest(TWO))
     assert snapshots.read_snapshots(cache_folder()) == {}
     assert cached() == []
-    assert take(runs, expected=sha(ONE)).how == "recorded"
+    assert take(runs, expected=digest(ONE)).how == "recorded"
     upstream.pages["/runs.csv"] = TWO
-    found = take(runs, expected=sha(TWO))  # a colleague's: named, so no --update is needed
-    assert (found.how, found.before.hash) == ("updated", sha(ONE))
+    found = take(runs, expected=digest(TWO))  # a colleague's: named, so no --update is needed
+    assert (found.how, found.before.hash) == ("updated", digest(ONE))
 
 
 def test_a_file_given_by_hand(runs, upstream, tmp_path):
@@ -248,7 +235,7 @@ def test_an_earlier_snapshot_that_is_lost_says_what_to_do(runs, upstream):
     take(runs, update=True)
     earlier.write_bytes(TWO)
     put = rf"put a copy of it at {earlier}, or compare with another snapshot"
-    with pytest.raises(DownloadError, match=f"recorded on {DAY} .{sha(ONE)}. is altered in the cache: {put}"):
+    with pytest.raises(DownloadError, match=f"recorded on {DAY} .{digest(ONE)}. is altered in the cache: {put}"):
         tables.snapshot(str(runs), "earlier")
     earlier.unlink()
     with pytest.raises(DownloadError, match="is not in the cache any more: put a copy of it at"):
@@ -268,19 +255,17 @@ def test_a_file_too_large_for_a_table_is_named_as_it_was_given(runs, tmp_path):
     assert cached() == []
 
 
-def test_a_local_file_needs_its_hash(runs, tmp_path):
+def test_a_local_file_needs_its_hash(runs, upstream, tmp_path):
     (tmp_path / "runs.csv").write_bytes(ONE)
-    package = json.loads(runs.read_text())
-    package["resources"][0]["path"] = "runs.csv"
-    runs.write_text(json.dumps(package))
+    runs.write_text(runs.read_text().replace(f"{upstream.url}/", ""))
     with pytest.raises(TableError, match=r"resources\[0\]\.hash: 'recorded' is for downloads") as caught:
         table(runs)
-    assert f"the file's is {sha(ONE)}" in str(caught.value)
+    assert f"the file's is {digest(ONE)}" in str(caught.value)
 
 
 def test_the_second_of_two_processes_is_told_what_the_first_recorded(tmp_path):
-    first = Snapshot(hash=sha(ONE), bytes=1, fetched=DAY, file=f"{sha(ONE)[7:19]}-a")
-    other = Snapshot(hash=sha(TWO), bytes=1, fetched=DAY, file=f"{sha(TWO)[7:19]}-a")
+    first = Snapshot(hash=digest(ONE), bytes=1, fetched=DAY, file=f"{digest(ONE)[7:19]}-a")
+    other = Snapshot(hash=digest(TWO), bytes=1, fetched=DAY, file=f"{digest(TWO)[7:19]}-a")
     assert snapshots.keep(tmp_path, "u", first).current == first
     assert snapshots.keep(tmp_path, "u", other).current == first
 
@@ -304,9 +289,9 @@ def test_the_loser_of_two_first_fetches_is_told_of_its_own_file_and_leaves_nothi
     keep = snapshots.keep
 
     def beaten(folder, url, snapshot, **how):
-        if snapshot.hash == sha(TWO):  # the other process records between our look and ours
+        if snapshot.hash == digest(TWO):  # the other process records between our look and ours
             (folder / "000000000000-runs.csv").write_bytes(ONE)
-            keep(folder, url, Snapshot(hash=sha(ONE), bytes=len(ONE), fetched=DAY, file="000000000000-runs.csv"))
+            keep(folder, url, Snapshot(hash=digest(ONE), bytes=len(ONE), fetched=DAY, file="000000000000-runs.csv"))
         return keep(folder, url, snapshot, **how)
 
     monkeypatch.setattr(snapshots, "keep", beaten)
