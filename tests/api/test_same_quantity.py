@@ -1,5 +1,7 @@
 """A quantity is one, whether a text, its name or an object says which: equal bits in everything that can be asked."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -19,32 +21,38 @@ RECORD = {
     "questions": {"one": {"when": "machine >= 1 ZFLOP/s"}, "two": {"when": "other >= 1 ZFLOP/s"}},
 }  # fmt: skip
 TWO = forecast.scenario(RECORD).named("two-machines")
-ANSWER = TWO.ask("one", **SMALL)
 LINPACK = "hardware/linpack"
 PARITY = forecast.scenario("brain-parity")
+
+
+@functools.cache
+def answer():
+    """Ask where a test runs, not where it is collected."""
+    return TWO.ask("one", **SMALL)
+
 
 #: What is said as a text, and by an object.
 PAIRS = {
     "given": lambda: (
-        ANSWER.given("at(machine, 2030) >= 0.1 ZFLOP/s"),
-        ANSWER.given(TWO.machine.at(2030) >= "0.1 ZFLOP/s"),
+        answer().given("at(machine, 2030) >= 0.1 ZFLOP/s"),
+        answer().given(TWO.machine.at(2030) >= "0.1 ZFLOP/s"),
     ),
-    "given what is beside it": lambda: (ANSWER.given("other >= 4e15"), ANSWER.given(TWO.other >= 4e15)),
+    "given what is beside it": lambda: (answer().given("other >= 4e15"), answer().given(TWO.other >= 4e15)),
     "given after a change": lambda: (
-        ANSWER.what_if("chip", value=2e15, since=2030).with_(count=3e4).given("at(machine, 2031) >= 1e20"),
-        ANSWER.what_if(TWO.chip, value=2e15, since=2030).with_({TWO.count: 3e4}).given(TWO.machine.at(2031) >= 1e20),
+        answer().what_if("chip", value=2e15, since=2030).with_(count=3e4).given("at(machine, 2031) >= 1e20"),
+        answer().what_if(TWO.chip, value=2e15, since=2030).with_({TWO.count: 3e4}).given(TWO.machine.at(2031) >= 1e20),
     ),
     "what if": lambda: (
-        ANSWER.what_if("machine", growth="0.5*", since=2028),
-        ANSWER.what_if(TWO.machine, growth="0.5*", since=2028),
+        answer().what_if("machine", growth="0.5*", since=2028),
+        answer().what_if(TWO.machine, growth="0.5*", since=2028),
     ),
     "what if of a scenario": lambda: (
         TWO.what_if("chip", value=2e15, since=2030).ask(**SMALL),
         TWO.what_if(TWO.chip, value=2e15, since=2030).ask(**SMALL),
     ),
-    "with_": lambda: (ANSWER.with_(count="1e4..1e5"), ANSWER.with_({TWO.count: "1e4..1e5"})),
+    "with_": lambda: (answer().with_(count="1e4..1e5"), answer().with_({TWO.count: "1e4..1e5"})),
     "with_ of a scenario": lambda: (TWO.with_(count=3e4).ask(**SMALL), TWO.with_({TWO.count: 3e4}).ask(**SMALL)),
-    "sweep": lambda: (ANSWER.sweep(count=[1e3, 1e4]), ANSWER.sweep({TWO.count: [1e3, 1e4]})),
+    "sweep": lambda: (answer().sweep(count=[1e3, 1e4]), answer().sweep({TWO.count: [1e3, 1e4]})),
     "a model": lambda: (
         PARITY.ask(**SMALL).with_(machine=f"{LINPACK}@random-walk"),
         PARITY.ask(**SMALL).with_(machine=forecast.model(f"{LINPACK}@random-walk")),
@@ -68,7 +76,11 @@ PAIRS = {
 }
 
 
-@pytest.mark.parametrize("said", PAIRS)
+#: What takes long, and which door another pair has too.
+SLOW = {"a model", "ask when of a text"}
+
+
+@pytest.mark.parametrize("said", [pytest.param(p, marks=[pytest.mark.slow] if p in SLOW else []) for p in PAIRS])
 def test_a_text_and_an_object_say_the_same(said):
     text, thing = PAIRS[said]()
     assert_bitwise(np.asarray(text), np.asarray(thing))
@@ -83,7 +95,7 @@ def test_a_projection_takes_quantities_for_names():
     ]
     text, thing = (forecast.project(TWO, **SMALL, **each) for each in pairs)
     assert_bitwise(text["questions"]["one"].values, thing["questions"]["one"].values)
-    assert ANSWER.needed("count", by=2035) == ANSWER.needed(TWO.count, by=2035)
+    assert answer().needed("count", by=2035) == answer().needed(TWO.count, by=2035)
 
 
 def test_a_law_is_its_name_and_a_comparison_is_one_in_a_file(tmp_path):
@@ -99,20 +111,20 @@ def test_a_law_is_its_name_and_a_comparison_is_one_in_a_file(tmp_path):
 
 def test_a_condition_on_what_is_not_behind_the_answer_keeps_the_worlds_in_which_it_holds():
     kept = TWO.chip.sample(300, at=2025, seed=3) * 2 >= 4e15
-    never = np.isposinf(ANSWER.dates.values)
+    never = np.isposinf(answer().dates.values)
     assert 0 < kept.mean() < 1
-    assert ANSWER.given(TWO.other >= 4e15).never == pytest.approx(never[kept].mean(), rel=1e-9)
+    assert answer().given(TWO.other >= 4e15).never == pytest.approx(never[kept].mean(), rel=1e-9)
     assert never[kept].mean() != never.mean()
 
 
 def test_what_shares_no_worlds_or_only_a_name_is_refused(tmp_path):
     for alone in ("apart >= 1", TWO.apart >= 1):
         with pytest.raises(UsageError, match="does not depend on it"):
-            ANSWER.given(alone)
+            answer().given(alone)
     mine = forecast.uncertain(p05=1, p95=2, unit="FLOP/s", name="chip")
     with pytest.raises(ScenarioError, match=r"another quantity called 'chip': .*\.named\('mine'\)"):
-        ANSWER.given(mine >= 1.5)
-    loaded = forecast.load(forecast.save(ANSWER, tmp_path / "answer.nc"))
-    assert loaded.given(TWO.chip >= 2e15).median == ANSWER.given("chip >= 2e15").median
+        answer().given(mine >= 1.5)
+    loaded = forecast.load(forecast.save(answer(), tmp_path / "answer.nc"))
+    assert loaded.given(TWO.chip >= 2e15).median == answer().given("chip >= 2e15").median
     with pytest.raises(UsageError, match="expected one name"):
         forecast.quantity("largest-run * 2")

@@ -200,7 +200,7 @@ def test_a_card_for_consumers_is_planned_by_what_people_call_it():
 
 def test_the_command_tells_it_on_a_screen_and_as_data(capsys, tmp_path):
     page = tmp_path / "plan.html"
-    words = ["--budget", "20M USD", "--by", "2027-06", "--draws", "64", "--report", str(page)]
+    words = ["--budget", "20M USD", "--by", "2027-06", "--device", "h100-sxm5", "--draws", "64", "--report", str(page)]
     told = command("plan")(capsys, *words)
     assert "cheapest" in told.out
     assert "over budget" in told.out
