@@ -206,7 +206,7 @@ def _ratio_text(before: float, after: float) -> str:
 
     Examples
     --------
-    >>> _ratio(2.0, 1.0), _ratio(2.0, 2.2), _ratio(1.0, 1e6), _ratio(0.0, 2.0)
+    >>> _ratio_text(2.0, 1.0), _ratio_text(2.0, 2.2), _ratio_text(1.0, 1e6), _ratio_text(0.0, 2.0)
     ('2 times less', '+10 %', '1e6 times more', '')
     """
     if not (before > 0 and after > 0):

@@ -336,7 +336,7 @@ def _stem_word(word: str) -> str:
 
     Examples
     --------
-    >>> [_stem(word) for word in ("tokens", "costs", "training", "bits", "class")]
+    >>> [_stem_word(word) for word in ("tokens", "costs", "training", "bits", "class")]
     ['token', 'cost', 'train', 'bit', 'class']
     """
     for ending in ("ing", "ed", "est", "s"):
