@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from typing import Any, Literal, Unpack
 
@@ -9,7 +10,8 @@ from forecast.api.answer import Answer
 from forecast.api.options import GRID_KEYS, LINE_KEYS, RUN_KEYS, SCENARIO_KEYS, SERIES_KEYS, AskOptions, check_keywords
 from forecast.api.quantity import Quantity, QuantityCondition, as_quantity
 from forecast.api.scenario import Scenario
-from forecast.errors import UsageError
+from forecast.api.scenario_quantities import source_scenarios
+from forecast.errors import ForecastError, UsageError
 from forecast.models import Model
 
 #: Kinds of questions, and the keys that each may have, as in TOML.
@@ -105,7 +107,22 @@ def ask(
     rest = {key: each for key, each in keywords.items() if key not in question_record}
     if "what_if" in rest:
         rest["changes"] = rest.pop("what_if")
+    if kinds[0] == "when" and not rest.keys() & {"start", "until", "step"}:
+        rest |= _dates_of_text(question_record)
     return Answer._to(question=question_record, options=rest)
+
+
+def _dates_of_text(question: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the first and last date and the step that the line has which asks when, of what a text names alone."""
+    from forecast.scenarios.question_text import read_question
+
+    sources = [*source_scenarios(question).values()]
+    if len(sources) == 1 and not sources[0].stated.get("use"):  # a scenario that is used has dates of its own
+        with contextlib.suppress(ForecastError):  # no text names it
+            read = read_question(f"{sources[0].name} >= {sources[0].name}").stated
+            if all(read["quantities"].get(key) == each for key, each in sources[0].stated["quantities"].items()):
+                return {key: read[key] for key in ("start", "until", "step") if key in read}
+    return {}
 
 
 def _ask_text(text: str, beside: Mapping[str, object], options: Mapping[str, Any]) -> Answer:

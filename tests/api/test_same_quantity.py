@@ -73,6 +73,10 @@ PAIRS = {
         forecast.ask("largest-run >= 1e28 FLOP", draws=64),
         forecast.ask(forecast.quantity("largest-run") >= "1e28 FLOP", draws=64),
     ),
+    "a quantity that a model forecasts": lambda: (
+        forecast.ask("fab-cost >= 40000000000 USD", draws=64),
+        forecast.ask(forecast.quantity("fab-cost") >= "40000000000 USD", draws=64),
+    ),
 }
 
 
