@@ -135,7 +135,7 @@ def test_every_key_of_a_scenario_file_has_an_entry(monkeypatch):
     monkeypatch.setattr(ScenarioReader, "only", noted)
     made = forecast.Scenario.from_dict(stated_by_the_examples())
     number = (*_DISTRIBUTION_KEYS, "unit", "qualifiers", "published", "earlier")
-    needed = {"Limits": {*limits.LIMIT_KEYS}, "Quantities": {*scenario._COMMON_KEYS}, "A number": {*number}}
+    needed = {"Limits": {*limits.LIMIT_KEYS}, "Quantities": {*scenario.COMMON_KEYS}, "A number": {*number}}
     needed |= {"A law": {*LAW_KEYS}, "A function": {*FUNCTION_KEYS}, "Sentences": {*chain(*CASES.values())}}
     kinds = {name: each.KIND for name, each in made.quantities.items() if type(each) in KINDS}
     met = {*needed}
