@@ -109,6 +109,8 @@ def ask(
         rest["changes"] = rest.pop("what_if")
     if kinds[0] == "when" and not rest.keys() & {"start", "until", "step"}:
         rest |= _dates_of_text(question_record)
+    if kinds[0] == "value" and "dates" not in question_record:
+        question_record |= _dates_of_value(question_record["value"])
     return Answer._to(question=question_record, options=rest)
 
 
@@ -122,6 +124,17 @@ def _dates_of_text(question: Mapping[str, Any]) -> dict[str, Any]:
             read = read_question(f"{sources[0].name} >= {sources[0].name}").stated
             if all(read["quantities"].get(key) == each for key, each in sources[0].stated["quantities"].items()):
                 return {key: read[key] for key in ("start", "until", "step") if key in read}
+    return {}
+
+
+def _dates_of_value(of: Quantity) -> dict[str, Any]:
+    """Return the dates at which the line asks that names this quantity alone, as one of the world or of a scenario."""
+    from forecast.scenarios.question_text import QUESTION_NAME, read_question
+
+    scenario, own = "" if of.scenario is None else of.scenario.name, str(of.name).rpartition(".")[2]
+    for text in (scenario, f"{scenario}.{own}") if scenario else ():
+        with contextlib.suppress(ForecastError):  # no text names it
+            return {"dates": read_question(text).stated["questions"][QUESTION_NAME]["dates"]}
     return {}
 
 

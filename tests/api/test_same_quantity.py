@@ -73,6 +73,14 @@ PAIRS = {
         forecast.ask("largest-run >= 1e28 FLOP", draws=64),
         forecast.ask(forecast.quantity("largest-run") >= "1e28 FLOP", draws=64),
     ),
+    "a value of the world": lambda: (
+        forecast.ask("brain-compute", draws=64),
+        forecast.ask(forecast.quantity("brain-compute"), draws=64),
+    ),
+    "a value of a scenario": lambda: (
+        forecast.ask("brain-parity.machine", draws=64),
+        forecast.ask(PARITY.machine, draws=64),
+    ),
     "a quantity that a model forecasts": lambda: (
         forecast.ask("fab-cost >= 40000000000 USD", draws=64),
         forecast.ask(forecast.quantity("fab-cost") >= "40000000000 USD", draws=64),
