@@ -164,7 +164,7 @@ def affected_names(graph: ScenarioGraph, key: str) -> set[str]:
 
 
 def _concatenate_runs(every: Sequence[Parts], key: str, labels: list[str], touched: set[str]) -> Parts:
-    """Put projections side by side along a new dimension: what is `affected_names`, and elsewhere what differs."""
+    """Put projections side by side along a new dimension: what is affected, and elsewhere what differs."""
     name, about = dimension(key), [each for _, each in every]
     first = every[0][0]
     if name in first["/projection"].dims:

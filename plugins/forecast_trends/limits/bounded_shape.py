@@ -76,7 +76,7 @@ class Capped(Shape):
         raise NotImplementedError
 
     def line(self, below: Array) -> Array:
-        """Return z where the curve is at log(y/K) = `fit_below_caps`, which is negative."""
+        """Return z where the curve is at log(y/K) = `below`, which is negative."""
         raise NotImplementedError
 
     def fit(self, time: Array, value: Array, *, frontier: bool = False, seed: int = 0) -> FittedShape:
