@@ -128,14 +128,13 @@ def _dates_of_text(question: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _dates_of_value(of: Quantity) -> dict[str, Any]:
-    """Return the dates at which the line asks that names this quantity alone, as one of the world or of a scenario."""
-    from forecast.scenarios.question_text import QUESTION_NAME, read_question
+    """Return the dates at which a line would ask for a quantity of a scenario; none of a quantity that has none."""
+    from forecast.scenarios.question_text import default_dates, step_at
 
-    scenario, own = "" if of.scenario is None else of.scenario.name, str(of.name).rpartition(".")[2]
-    for text in (scenario, f"{scenario}.{own}") if scenario else ():
-        with contextlib.suppress(ForecastError):  # no text names it
-            return {"dates": read_question(text).stated["questions"][QUESTION_NAME]["dates"]}
-    return {}
+    scenario = of.scenario
+    if scenario is None or scenario.until is None:
+        return {}
+    return {"dates": default_dates(step_at(scenario.until, scenario.start, scenario.step))}
 
 
 def _ask_text(text: str, beside: Mapping[str, object], options: Mapping[str, Any]) -> Answer:

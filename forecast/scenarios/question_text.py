@@ -158,21 +158,21 @@ def read_question(
         "questions": {QUESTION_NAME: {**question, "title": question_title(root, text.strip(), names.labels)}},
     }
     # a scenario that is used has dates and a step of its own
-    last = DEFAULT_UNTIL if names.until is None else _step_at(names.until, names.start, names.step)
+    last = DEFAULT_UNTIL if names.until is None else step_at(names.until, names.start, names.step)
     dates = _date_list(at)
     if "value" in question and not dates:
-        dates = [date for date in DEFAULT_DATES[: None if names.moving else 1] if date <= last] or [last]
+        dates = [*default_dates(last)[: None if names.moving else 1]]
     record["questions"][QUESTION_NAME] |= {"dates": dates} if dates else {}
     latest = max((parse_year(date, "--at") for date in dates), default=last)
     if names.until is None:
         record["step"] = DEFAULT_STEP if "when" in question and names.moving else "year"
         record["until"] = until if until is not None else math.ceil(latest)
     elif until is not None or latest > last:
-        record["until"] = until if until is not None else _step_at(latest, names.start, names.step, after=True)
+        record["until"] = until if until is not None else step_at(latest, names.start, names.step, after=True)
     if "when" in question and names.last_rows and len(names.last_rows) == len(names.quantities) and not names.used:
         record["start"] = max(names.last_rows)  # what is so already is so in a row
         if until is None:
-            record["until"] = _step_at(record["until"], record["start"], record["step"], after=True)
+            record["until"] = step_at(record["until"], record["start"], record["step"], after=True)
     if not names.moving:
         record["start"] = math.floor(min(parse_year(date, "--at") for date in dates)) - 1 if dates else last - 1
     return Scenario.from_dict(record, name="question", where="ask", folder=names.folder)
@@ -464,18 +464,23 @@ def at_dates(scenario: Scenario, at: Sequence[float | str]) -> Scenario:
     if questions == stated:
         raise UsageError(f"--at: scenario '{scenario.name}' asks neither for a value nor for a date")
     last = max(parse_year(date, "--at") for date in dates)
-    end = scenario.until and _step_at(scenario.until, scenario.start, scenario.step)
+    end = scenario.until and step_at(scenario.until, scenario.start, scenario.step)
     reached = end is not None and last <= end
-    longer = {} if reached else {"until": _step_at(last, scenario.start, scenario.step, after=True)}
+    longer = {} if reached else {"until": step_at(last, scenario.start, scenario.step, after=True)}
     return scenario.restated({**scenario.stated, "questions": questions, **longer})
 
 
-def _step_at(year: float, start: float | None, step: float | str, *, after: bool = False) -> float:
+def default_dates(last: float) -> list[float]:
+    """Return the dates at which a value is asked for where nobody names any, up to the last step."""
+    return [date for date in DEFAULT_DATES if date <= last] or [last]
+
+
+def step_at(year: float, start: float | None, step: float | str, *, after: bool = False) -> float:
     """Return the last step up to a date, or the first from it on, as a year; whole ones as whole numbers.
 
     Examples
     --------
-    >>> _step_at(2040, 2026.75, "year"), _step_at(2040, 2026.75, "year", after=True), _step_at(2040, None, "1/12")
+    >>> step_at(2040, 2026.75, "year"), step_at(2040, 2026.75, "year", after=True), step_at(2040, None, "1/12")
     (2039.75, 2040.75, 2040)
     """
     try:
