@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -122,7 +121,8 @@ def _unlike(spec: QuantitySpec, rival: RivalForecast, other: Scenario) -> Iterat
         if get_registry().get("quantity", text) is not None:  # a model of that name is asked as the rival alone
             continue
         asked = read_line(text, settings=rival.settings)
-        alone = not rival.settings and re.fullmatch(r"[\w-]+|[\w-]+/[\w@-]+", text)
+        model, shape, _ = text.partition("@")
+        alone = not rival.settings and (not shape or "/" in model) and get_registry().get("model", model) is not None
         one, two = (([*each.stated["quantities"].values()], each.stated.get("use")) for each in (asked.scenario, other))
         if one != two and not alone:  # a model is also asked alone, with its shapes
             yield _breach("doors", spec, f"{text} is read as another forecast than the rival {rival.name}, its own")
