@@ -113,20 +113,18 @@ class Plan(Answer):
     def sentence(self) -> str:
         """The plan in one plain sentence."""
         first = self.plans[0]
-        low, middle, high = first.interval("loss")
-        loss = f"{middle:.3g} (90 %: {low:.3g} to {high:.3g})" if low < high else f"{middle:.3g}"
         size, tokens = (_format_count(first.interval(name)[1]) for name in ("size", "tokens"))
         is_priced = math.isfinite(first.interval("cost")[1])
         cost = f"for {_with_interval(first, 'cost')}" if is_priced else "and what renting costs is not known"
-        chances = " and ".join(
-            f"{percent(first.over[name])} likely to {what} {amount(self.constraints[limit], GIVEN_UNITS[limit], 3)}"
-            for name, what, limit in (("cost", "cost more than", "budget"), ("duration", "take longer than", "days"))
-            if name in first.over
+        missed = "".join(
+            f", {percent(chance)} likely over the {amount(self.constraints[limit], GIVEN_UNITS[limit], 3)} given"
+            for name, limit in (("cost", "budget"), ("duration", "days"))
+            if (chance := first.over.get(name, 0.0)) > 0.5
         )
         return (
             f"{first.cards:,} {'rented ' if is_priced else ''}{self.called(first.device)} train {size} parameters on "
-            f"{tokens} tokens ({amount(first.interval('work')[1], 'FLOP')}) to a loss of {loss} in "
-            f"{_with_interval(first, 'duration')}{'' if is_priced else ','} {cost}{': ' if chances else ''}{chances}."
+            f"{tokens} tokens to a loss of {first.interval('loss')[1]:.3g} in {_with_interval(first, 'duration')}"
+            f"{'' if is_priced else ','} {cost}{missed}."
         )
 
     def called(self, device: str) -> str:

@@ -61,7 +61,7 @@ def test_a_loss_is_reached_at_the_fitted_parameters_and_a_smaller_model_takes_mo
         reached = float(fit.predict(N=each["size"], D=each["tokens"])["median"])
         assert reached == pytest.approx(1.95, rel=1e-4)
     assert [each.interval("loss")[1] for each in plan.plans] == [1.95] * len(plan.plans)  # what is given is given
-    assert "to a loss of 1.95 (" in plan.sentence
+    assert "to a loss of 1.95 in" in plan.sentence
     exact = medians(forecast.plan(size=70.12345e9, tokens=1.234567e12, cards=512, **FEW))
     assert (exact["size"], exact["tokens"]) == pytest.approx((70.12345e9, 1.234567e12), rel=1e-12)
     assert plan.plans[-1].name == "smaller model"
@@ -78,7 +78,8 @@ def test_what_was_left_open_and_what_does_not_fit_is_said():
     assert f"at least {math.ceil(need):,} of them" in crowded.notes[0]
     dear = forecast.plan(compute=1e25, budget="1M USD", cards=1024, **FEW)
     assert (dear.binds, dear.plans[0].over["cost"]) == ("compute", 1.0)
-    assert "over 99 % likely to cost more than" in dear.sentence
+    assert "over 99 % likely over the 1 million USD given" in dear.sentence
+    assert all(len(each.sentence) <= 200 for each in (crowded, dear))
 
 
 @pytest.mark.parametrize(
