@@ -322,6 +322,8 @@ def _computed_texts(words: Labels, answers: Sequence[ProjectedAnswer], most: int
     for answer in answers:
         if len(texts) == most:
             break
+        if getattr(answer, "undated", False):
+            continue
         found = computed_median(answer, today, _of_winners(answer))
         if found is not None and found.of in words and found.date != getattr(answer, "date", ""):
             day = found.date
@@ -449,7 +451,7 @@ def _groups_of_answer(answer: ProjectedAnswer, words: Labels) -> Iterator[RowGro
     elif isinstance(answer, ValueAnswer):
         rows = [ReportRow(label=_title_with_choices(value_title(answer, {}, words, short=True), answer, words))]
         for at in answer.at:
-            date = on_date(at.date, short=True)
+            date = "" if answer.undated else on_date(at.date, short=True)
             rows += [replace(row, label=", ".join(filter(None, (date, row.label)))) for row in _answer_rows(at, words)]
         yield RowGroup(rows=tuple(rows))
     elif isinstance(answer, RankingAnswer):

@@ -466,7 +466,9 @@ def _value_sentence(answer: ValueAnswer, words: Labels) -> str:
         return written(sentences[case], texts | {"low": low, "high": high} | more | now_texts, idle)
     pooled = pooled_over(answer, words)
     flag = "bounded" if is_at_bound(answer) else "same" if same else ""
-    return fill("value", flag, **texts, low=low, median=median, high=high, pooled=pooled)
+    return fill(
+        "value", flag, "undated" if answer.undated else "", **texts, low=low, median=median, high=high, pooled=pooled
+    )
 
 
 def binding_shares(answer: ValueAnswer) -> Iterator[tuple[ProjectedLimit, float]]:

@@ -198,7 +198,8 @@ def question_label(answer: ProjectedAnswer, chosen: Mapping[str, str], words: La
     if isinstance(answer, DateAnswer):
         return event(answer, chosen, words, short=True)
     assert isinstance(answer, ValueAnswer)
-    return f"{value_title(answer, chosen, words, short=True)}, {on_date(answer.date, short=True)}"
+    title = value_title(answer, chosen, words, short=True)
+    return title if answer.undated else f"{title}, {on_date(answer.date, short=True)}"
 
 
 def quantity_row(quantity: ProjectedQuantity, chosen: Mapping[str, str], label: str, place: int = -1) -> ReportRow:

@@ -328,4 +328,5 @@ def test_the_list_of_quantities_has_what_ask_says(capsys):
     asked = forecast.ask("brain-power", dates=[2030], draws=256)
     assert power["2030"].startswith(f"{asked.median:.2g} W (")
     assert power["today"].endswith(" W")
+    assert "20" not in asked.sentence.split("(")[0]  # what stays as it is has no date
     assert "today" not in answer(capsys, "quantities", "list")["result"][0]

@@ -61,7 +61,7 @@ def test_a_shift_has_its_interval_in_the_unit_that_it_shares_with_the_median():
     run = beside({"scale": 1.2})
     assert effect(run) == ", which moves the date 2 years later (90 %: 1 to 4.8)"
     assert cells(run) == {
-        "median": "2 years later (1 to 4.8)", "not by January 2060": "+1", "what is wanted, 2030": "+20 %",
+        "median": "2 years later (1 to 4.8)", "not by January 2060": "+1", "what is wanted": "+20 %",
     }  # fmt: skip
     assert "not by January 2060" not in moved_and_unmoved(run)[1]
 
@@ -98,7 +98,7 @@ def test_a_date_that_most_worlds_never_reach_is_told_by_its_medians():
 def test_a_change_of_less_than_a_month_does_not_move_a_date():
     run = beside({"everywhere": 0.05})
     assert effect(run) == ", which does not move this"
-    assert list(cells(run)) == ["what is wanted, 2030"]
+    assert list(cells(run)) == ["what is wanted"]
     assert moved_and_unmoved(run)[1] == ["the machine is big enough"]
     assert effect(beside({"everywhere": 0})) == ", which changes nothing here"
 

@@ -198,7 +198,7 @@ def _show_rivals(rivals: Sequence[RivalAnswer], level: float) -> None:
             rows.append([name_in_words(forecast.name), *[""] * len(columns), f"no answer: {failure}"])
             continue
         columns = [*filter(None, COLUMNS["date" if answer.kind == "when" else "value"])]
-        date = f" {on_date(answer.date, short=True)}" if isinstance(answer, ValueAnswer) else ""
+        date = f" {on_date(answer.date, short=True)}" if isinstance(answer, ValueAnswer) and not answer.undated else ""
         rows.append([name_in_words(forecast.name), *table_cells(answer, answer.headline, level), forecast.differs])
     render.write()
     render.write_table([f"other forecasts{date}", *columns, "how it differs"], rows)

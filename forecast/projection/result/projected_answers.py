@@ -18,6 +18,7 @@ from forecast.base.lazy import xr
 from forecast.base.netcdf import quantiles
 from forecast.base.quantiles import QUANTILES
 from forecast.errors import UsageError
+from forecast.formula import parse_expression
 from forecast.projection.answers.crossing_dates import DateDraws, earliest, has_answer
 from forecast.projection.crossing import date_quantiles, weighted_quantiles
 from forecast.projection.likelihood_weights import select, value_quantiles, weighted_share
@@ -438,6 +439,14 @@ class ValueAnswer(ProjectedAnswer):
     def date(self) -> str:
         """The date, ISO."""
         return str(self.dates[self.place])
+
+    @cached_property
+    def undated(self) -> bool:
+        """Whether it is the same at all dates: it is for quantities alone, which are the same at all steps."""
+        if self.growth or "{" in self.text:  # of a sweep each value has a quantity
+            return False
+        names = parse_expression(self.text).names
+        return bool(names) and all(name in self.run.numeric and self.run.quantities[name].still for name in names)
 
     @cached_property
     def at(self) -> list[ValueAnswer]:

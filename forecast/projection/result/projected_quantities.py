@@ -73,6 +73,15 @@ class ProjectedQuantity:
         return float(first) if values.flat[-1] == first and (values == first).all() else None
 
     @cached_property
+    def still(self) -> bool:
+        """Whether it is in every world the same at all steps."""
+        if "time" not in self._variable.dims:
+            return True
+        first, last = (self._variable[{"time": place}].values for place in (0, -1))
+        alike = RETURNS_ATTRIBUTE not in self._variable.attrs and np.array_equal(first, last, equal_nan=True)
+        return alike and bool((self._variable == self._variable[{"time": 0}]).all())
+
+    @cached_property
     def _along(self) -> xr.DataArray:
         return broadcast_to_weights(self.worlds, self._run.weights) if self._counted is None else self._counted
 

@@ -249,6 +249,7 @@ def _question_row(answer: ProjectedAnswer, words: Labels) -> dict[str, Any]:
     if isinstance(answer, ValueAnswer):
         clauses = [value_title(answer, each, words) for each in chosen]
         more: dict[str, Any] = {"on": on_date(answer.date), "last": answer.place == len(answer.dates) - 1}
+        more |= {"undated": True} if answer.undated else {}
         more |= {"bounded": True} if is_at_bound(answer) else {}
     else:
         assert isinstance(answer, DateAnswer)

@@ -112,6 +112,7 @@ def trees(steerable, hostile):
         "steerable": steerable,
         "hostile": hostile,
         "open": forecast.project(plan(**three), draws=512),
+        "undated": forecast.project(plan(questions={"v": {"value": "x", "dates": ["2030-01-01"]}}), draws=512),
         "weighed": forecast.project(plan(**weighed), draws=2048),
         "valued": forecast.project(plan(**valued), draws=512),
         "failing": forecast.project(plan(**failing), draws=4096),
@@ -347,7 +348,18 @@ def test_rivals_without_weights_are_drawn_side_by_side_until_one_is_picked(opene
 
 @pytest.mark.parametrize(
     "name",
-    ["steerable", "open", "weighed", "valued", "failing", "brain", "authored", "authored value", "authored order"],
+    [
+        "steerable",
+        "open",
+        "undated",
+        "weighed",
+        "valued",
+        "failing",
+        "brain",
+        "authored",
+        "authored value",
+        "authored order",
+    ],
 )
 def test_the_script_says_the_sentence_of_the_report(opened, trees, name):
     """Where an assumption is narrowed to all of its range, the script writes the sentence, and all worlds remain."""

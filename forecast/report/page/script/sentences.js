@@ -34,7 +34,7 @@ const sentence = (asked, picks, one) => {
 };
 const valueText = (asked, picks, one, texts) => {
   const on = asked.on, same = one && !one.each && one.q[0] === one.q[4];
-  const flags = { failed: !one, several: one && one.each, same, bounded: same && asked.bounded };
+  const flags = { failed: !one, several: one && one.each, same, bounded: same && asked.bounded, undated: asked.undated };
   if (!one) return capital(say("value", flags, { ...texts, on }));
   if (one.each) return capital(say("value", flags, { ...texts, on, medians: range(one.medians.map((m) => amount(m, asked.scales))), count: one.each.length }));
   const median = amount(one.q[2], asked.scales), [low, high] = amount_range(one.q[0], one.q[4], asked.scales, one.q[2]);
