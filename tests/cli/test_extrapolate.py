@@ -133,3 +133,5 @@ def test_a_series_along_dates_is_the_answer_to_its_column(tmp_path, monkeypatch,
     (point,) = made.json["result"]["points"]
     ends = [point["lower"], point["median"], point["upper"]]
     assert ends == pytest.approx([asked["p05"], asked["p50"], asked["p95"]], rel=1e-12)
+    text = command("extrapolate")(capsys, "mine.csv", "--x", "date", "--y", "y", "--to", "2020").out
+    assert "  forecast ask mine.csv:y --x date\n" in text  # which has the shapes and the record

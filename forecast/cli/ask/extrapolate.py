@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -85,12 +86,13 @@ def extrapolate(
         return
     answer = one(rows)
     result = extrapolation_data(answer)
+    ask = shlex.join(["forecast", "ask", f"{data}:{y}" if y.isidentifier() else f'{data}:"{y}"', "--x", x])
     record = render.provenance(_plugins_used(answer), computed=True, seed=seed, data=source)
     warnings = [*([note] if note else []), *answer.warnings]
     said: dict[str, Any] = {"warnings": warnings, "provenance": record, "read": [answer.read]}
     emit_files(
         result,
-        text=lambda: _print_extrapolation(result),
+        text=lambda: _print_extrapolation(result, ask),
         table=answer.columns,
         draw=partial(plot_extrapolation, answer),
         pages={} if report is None else {report: partial(_write_page, answer, report, data, result, said)},
@@ -163,7 +165,6 @@ def _extrapolate_each(
 
 def _write_page(answer: Extrapolation, path: str, data: str, result: dict[str, Any], said: dict[str, Any]) -> None:
     """Write the page of an extrapolation, with the command that repeats it."""
-    import shlex
     from pathlib import Path
 
     from forecast.report.page.extrapolation_page import write_extrapolation
@@ -206,13 +207,17 @@ def extrapolation_data(answer: Extrapolation) -> dict[str, Any]:
     }
 
 
-def _print_extrapolation(result: dict[str, Any]) -> None:
+def _print_extrapolation(result: dict[str, Any], ask: str) -> None:
     render.write_headline(result["headline"])
     if len(result["points"]) > 1:
         names = list(result["points"][0])
         cells = [[v if isinstance(v, str) else f"{v:.5g}" for v in row.values()] for row in result["points"]]
         render.write_table(names, cells)
         render.write()
+    if "years" in result["beyond"]:
+        render.write("The same with its shapes, and how such forecasts have done:")
+        render.write(f"  {ask}")
+        return
     render.write(f"what is pooled, and what each says of {result['of']} at the end:")
     rows = [[row["name"], f"{100 * row['weight']:.0f} %", f"{row['says']:.4g}"] for row in result["pooled"]]
     render.write_table(["name", "weight", "median"], rows, indent=2)
