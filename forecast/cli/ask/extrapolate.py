@@ -218,7 +218,8 @@ def _print_extrapolation(result: dict[str, Any], ask: str) -> None:
         render.write("The same with its shapes, and how such forecasts have done:")
         render.write(f"  {ask}")
         return
-    render.write(f"what is pooled, and what each says of {result['of']} at the end:")
+    # `fit` and `compare` have the best fit of a law alone, which few points may not settle
+    render.prose(f"What is pooled, each law over all its exponents, and what it says of {result['of']} at the end:")
     rows = [[row["name"], f"{100 * row['weight']:.0f} %", f"{row['says']:.4g}"] for row in result["pooled"]]
     render.write_table(["name", "weight", "median"], rows, indent=2)
     if result["record"]:
