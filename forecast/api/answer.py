@@ -780,7 +780,13 @@ class Answer:
             return answer_plot.page(self)
         page.check_format(path)
         answers = lever_answers(self.run, self._run_scenario, draws=lever_draws) if self.run.levers else None
-        return page.write_page(self.run, path, toml=answer_plot.scenario_text(self), lever_answers=answers)
+        return page.write_page(
+            self.run, path, toml=answer_plot.scenario_text(self), lever_answers=answers, lead=self._lead()
+        )
+
+    def _lead(self) -> tuple[str, list[list[str]]] | None:
+        """Return the sentence and the table that open its page, where it is more than the answer of its scenario."""
+        return None
 
     def record(self, to: str | Path, *, on: str, by: Iterable[str] = (), source: str = "") -> list[dict[str, Any]]:
         """Add the answer to a ledger of forecasts; see `forecast.evaluation.ledger_entries.record`.

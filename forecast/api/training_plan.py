@@ -151,6 +151,9 @@ class Plan(Answer):
             if limit in self.constraints:
                 yield [label, *(percent(each.over[key]) if key in each.over else "not known" for each in self.plans)]
 
+    def _lead(self) -> tuple[str, list[list[str]]]:
+        return self.sentence, [["", *(each.name for each in self.plans)], *self.rows()]
+
     def to_record(self, level: float = DEFAULT_LEVEL) -> dict[str, Any]:
         """Return it as plain data, with exact numbers."""
         keys = "unit", f"p{50 * (1 - level):02.0f}", "p50", f"p{50 * (1 + level):02.0f}"

@@ -78,9 +78,11 @@ def _answer_change_rows(each: AnswerDifference, words: Labels) -> list[tuple[str
         best = zip(each.best, each.share, strict=True)
         texts = tuple(f"{words(name)} ({percent(share)})" if name else "none" for name, share in best)
         add("best", "first", texts, "another one" if each.best[0] != each.best[1] else _percentage_points(*each.share))
+        stays = len(rows) if each.best[0] == each.best[1] else 0  # its value then comes first
         if not any(map(math.isnan, each.median)):
             texts = tuple(amount(value, answer.unit) for value in each.median)
             add("value", "its value", texts, _ratio_text(*each.median))
+        rows[:] = [*rows[stays:], *rows[:stays]]
         add("among", "compared", tuple(map(str, each.among)), f"{each.among[1] - each.among[0]:+d}")
         return rows
     (start, until), ends = answer.run.span, span_texts(answer.run)

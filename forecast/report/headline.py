@@ -272,10 +272,12 @@ def _regime_text(value: Any, words: Labels) -> str:
 
 
 def _format_set_number(value: Any, unit: str) -> str:
-    """Say a bare number that was set, in the unit in which it counts; nothing of what says its own, or is no number."""
+    """Say a number that was set, in its unit or that in which it counts; nothing of what is no number."""
     try:
-        return amount(float(value), unit, _TITLE_DIGITS)
-    except (TypeError, ValueError):
+        measured = setting_values.parse_measured(value) if isinstance(value, str) else None
+        number, unit = measured or (float(value), unit)
+        return amount(number, unit, _TITLE_DIGITS)
+    except (TypeError, ValueError, ForecastError):
         return ""
 
 

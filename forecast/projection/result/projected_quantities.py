@@ -77,9 +77,10 @@ class ProjectedQuantity:
         """Whether it is in every world the same at all steps."""
         if "time" not in self._variable.dims:
             return True
-        first, last = (self._variable[{"time": place}].values for place in (0, -1))
-        alike = RETURNS_ATTRIBUTE not in self._variable.attrs and np.array_equal(first, last, equal_nan=True)
-        return alike and bool((self._variable == self._variable[{"time": 0}]).all())
+        values = self._variable.transpose("time", ...).values
+        if RETURNS_ATTRIBUTE in self._variable.attrs or not np.array_equal(values[0], values[-1], equal_nan=True):
+            return False
+        return np.array_equal(values, np.broadcast_to(values[:1], values.shape), equal_nan=True)
 
     @cached_property
     def _along(self) -> xr.DataArray:

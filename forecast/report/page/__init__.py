@@ -14,7 +14,7 @@ import io
 import os
 import re
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -67,8 +67,9 @@ def check_format(path: str | os.PathLike[str]) -> None:
 
 
 def write_page(
-    run: Projection, path: str | os.PathLike[str], *, toml: str = "", lever_answers: LeverAnswers | None = None
-) -> Path:
+    run: Projection, path: str | os.PathLike[str], *, toml: str = "", lever_answers: LeverAnswers | None = None,
+    lead: tuple[str, Sequence[Sequence[str]]] | None = None,
+) -> Path:  # fmt: skip
     """Write the page of a projection's answer.
 
     Parameters
@@ -80,6 +81,8 @@ def write_page(
         The scenario that repeats the answer, which stands in an appendix.
     lever_answers : LeverAnswers, optional
         The answers at places of its levers, which the page then lets a reader move: see `lever_answers`.
+    lead : (str, sequence of rows), optional
+        A sentence and a table of texts, its head first, that stand above the answer.
 
     Returns
     -------
@@ -101,7 +104,7 @@ def write_page(
     'answer.html'
     """
     check_format(path)
-    return write_atomic(safe_output(path), html(run, toml=toml, lever_answers=lever_answers))
+    return write_atomic(safe_output(path), html(run, toml=toml, lever_answers=lever_answers, lead=lead))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,9 +115,12 @@ class Served:
     policy: str
 
 
-def html(run: Projection, *, toml: str = "", lever_answers: LeverAnswers | None = None) -> str:
+def html(
+    run: Projection, *, toml: str = "", lever_answers: LeverAnswers | None = None,
+    lead: tuple[str, Sequence[Sequence[str]]] | None = None,
+) -> str:  # fmt: skip
     """Return the page of a projection's answer; see `write_page`."""
-    return _fill_template(run, toml, lever_answers=lever_answers).html
+    return _fill_template(run, toml, lever_answers=lever_answers, lead=lead).html
 
 
 def live(run: Projection, engine: Mapping[str, Any], units_of: Mapping[str, str], *, toml: str = "") -> Served:
@@ -166,6 +172,7 @@ def _fill_template(
     engine: Mapping[str, Any] | None = None,
     units_of: Mapping[str, str] = MappingProxyType({}),
     lever_answers: LeverAnswers | None = None,
+    lead: tuple[str, Sequence[Sequence[str]]] | None = None,
 ) -> Served:
     from forecast.report.page.draw_encoding import EncodedDraws
     from forecast.report.page.page_data import answer_data, page_contents, settable
@@ -179,6 +186,7 @@ def _fill_template(
         .get_template("page.html.j2")
         .render(
             **page_contents(run, worlds, data, toml),
+            lead=lead,
             moved_draws=0 if lever_answers is None or not lever_answers.points else lever_answers.draws,
             policy=rules,
             style=style(),

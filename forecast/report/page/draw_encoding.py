@@ -308,7 +308,7 @@ class EncodedDraws:
     """
 
     def __init__(self, run: Projection, limit: int = MAX_PAGE_BYTES) -> None:
-        self.run, self._stays = run, dict[str, bool]()
+        self.run = run
         self.drawn = run.settings.draws
         self.kept = int(run.worlds.sizes.get("draw", 1))
         members = dict(_mixture_members(run))
@@ -347,7 +347,7 @@ class EncodedDraws:
             along += 4 * math.prod(self.run.weights.shape[1:])
         for name in paths:
             data = self._level(name)
-            steps = 1 if self._is_constant(name) else min(dates, data.sizes["time"])
+            steps = 1 if self.run.quantities[name].still else min(dates, data.sizes["time"])
             along += steps * math.prod(data.sizes[d] for d in data.dims if d not in ("time", "draw"))
         return count * along * 4 / 3
 
@@ -358,11 +358,12 @@ class EncodedDraws:
             {name: None for name, _ in self.answers}, key=lambda name: self.run.answers[name] is not self.run.opening
         )
         sides = [self._compared_quantities(name) for name in names]
-        shown = self.run.shown if self.run.shown is not None else [] if sides else known
+        asks = sides or self.run.rankings
+        shown = self.run.shown if self.run.shown is not None else [] if asks else known
         more = [n for each in sides[1:] for n in each]
-        first = sides[0] if sides else [n for n in shown[:1] if n in known and not self._is_constant(n)]
+        first = sides[0] if sides else [n for n in shown[:1] if n in known and not self.run.quantities[n].still]
         rest = dict.fromkeys(n for n in (*more, *shown) if n in known and n not in first)
-        return list(dict.fromkeys(first)), [n for n in rest if not self._is_constant(n)]
+        return list(dict.fromkeys(first)), [n for n in rest if not self.run.quantities[n].still]
 
     def _compared_quantities(self, question: str) -> list[str]:
         """Return the quantities that a question compares, or the one whose value it asks for."""
@@ -385,13 +386,6 @@ class EncodedDraws:
     def _level(self, name: str) -> xr.DataArray:
         data = self.run.worlds[name]
         return data.transpose(*(d for d in data.dims if d not in ("time", "draw")), "time", "draw")
-
-    def _is_constant(self, name: str) -> bool:
-        """Tell whether a quantity stays what it is."""
-        if name not in self._stays:
-            values = self._level(name).values
-            self._stays[name] = bool((values == values[..., :1, :]).all())
-        return self._stays[name]
 
     @cached_property
     def answers(self) -> dict[tuple[str, int], ProjectedAnswer]:
@@ -470,7 +464,7 @@ class EncodedDraws:
         for name in self._paths:
             data = self._level(name).isel(draw=slice(self.count))
             steps = np.array([0])
-            if not self._is_constant(name):
+            if not self.run.quantities[name].still:
                 steps = np.unique(np.linspace(0, len(years) - 1, min(self.dates, len(years))).round().astype(int))
             about: dict[str, Any] = {"name": name, "kind": "path", "dims": tuple(map(str, data.dims[:-2]))}
             about |= {"unit": str(data.attrs["units"]), "times": tuple(map(float, years[steps]))}

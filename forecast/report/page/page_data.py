@@ -223,7 +223,9 @@ class _Assumptions:
 
 
 def _path_data(run: Projection, words: Labels, paths: Mapping[str, EncodedValues]) -> Iterator[dict[str, Any]]:
-    """Walk the quantities over time, with what makes those of one dimension comparable."""
+    """Walk the quantities over time, with what makes those of one dimension comparable; none where all stand still."""
+    if all(run.quantities[name].still for name in paths):
+        return
     for name, codes in paths.items():
         unit = codes.unit
         base = next(each.unit for each in paths.values() if units.same_dimension(each.unit, unit))

@@ -76,7 +76,9 @@ def parse_set_number(key: str, value: object, *, lower: float | None = None, uni
         except OverflowError:  # an integer that no float holds
             given = math.inf
     if not math.isfinite(given):
-        raise UsageError(f"set {printable(key, 80)}: expected a finite number, got '{printable(value, 40)}'")
+        joined = re.fullmatch(r"([\d.e+-]*\d)([A-Za-z%$].*)", value.strip()) if isinstance(value, str) else None
+        behind = f"; a unit stands behind a blank: '{printable(' '.join(joined.groups()), 40)}'" if joined else ""
+        raise UsageError(f"set {printable(key, 80)}: expected a finite number, got '{printable(value, 40)}'{behind}")
     if lower is not None and given < lower:
         raise UsageError(f"set {printable(key, 80)}: expected at least {f'{lower:g} {unit}'.rstrip()}, got {given:g}")
     return given

@@ -104,7 +104,7 @@ const answerFigure = (asked, now, whole) => {
     key.append(make("span", { class: "swatch line-0" }), make("span", {}, state.lever ? "with the lever moved" : "worlds that remain"),
       make("span", { class: "swatch before" }), make("span", {}, state.lever ? "as stated" : "all worlds"));
   }
-  at("title-answer").textContent = dates ? "How likely it is by each date" : `How likely it is up to each value, ${asked.on}`;
+  at("title-answer").textContent = dates ? "How likely it is by each date" : `How likely it is up to each value${atDate(asked)}`;
   return [from, to];
 };
 const byDate = (asked, now) => {

@@ -84,7 +84,7 @@ const controls = () => {
   const every = everyAsked(), asked = every.find((each) => each.key === state.question), select = at("question-of");
   at("steer").hidden = !every.length && !engine;
   at("question-box").hidden = every.length < 2;
-  select.replaceChildren(...every.map((each) => make("option", { value: each.key }, each.short || `${clause(each, {})}, ${each.on}`)));
+  select.replaceChildren(...every.map((each) => make("option", { value: each.key }, each.short || `${clause(each, {})}${atDate(each)}`)));
   select.value = state.question;
   keepingFocus(() => {
     const dims = (asked ? asked.dims : []).filter((dim) => model.choices.get(dim).values.length > 1), every = leverNumbers();

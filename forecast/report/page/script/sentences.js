@@ -32,6 +32,8 @@ const sentence = (asked, picks, one) => {
   const texts = { what, What: capital(what), given: others.length ? ` (${others.join(", ")})` : "", pooled: over(asked, picks) };
   return `${asked.kind === "value" ? valueText(asked, picks, one, texts) : dateText(asked, picks, one, texts)}.`;
 };
+// the date of a value behind its clause; of what stays as it is, none
+const atDate = (asked) => (asked.undated ? "" : `, ${asked.on}`);
 const valueText = (asked, picks, one, texts) => {
   const on = asked.on, same = one && !one.each && one.q[0] === one.q[4];
   const flags = { failed: !one, several: one && one.each, same, bounded: same && asked.bounded, undated: asked.undated };

@@ -59,7 +59,7 @@ const others = (told, titles = {}) => {
   at("other-head").replaceChildren(column("What", true), column("Drawn", true, "chart"), ...heads(every.some(({ kind }) => kind === "date") ? "date" : "value"));
   at("other-body").replaceChildren(...every.map((each) => {
     const one = told(each), shape = each.kind === "date" ? bar(each, one, [data.start, data.until], false, false) : null;
-    return rowLine({ label: titles[each.key] || each.short || `${clause(each, state.lever ? {} : state.picks)}, ${each.on}`, of: "", asked: each, one }, shape);
+    return rowLine({ label: titles[each.key] || each.short || `${clause(each, state.lever ? {} : state.picks)}${atDate(each)}`, of: "", asked: each, one }, shape);
   }));
   reachable(at("other-body"));
 };

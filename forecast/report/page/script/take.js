@@ -91,7 +91,7 @@ const csvRows = () => {
   const number = (value) => (Number.isFinite(value) ? Number(value.toPrecision(6)) : "");
   const answered = (asked, row) => {
     const dates = asked.kind === "date", one = row.one, level = one && (one.each || one.medians) ? [one.medians[0], "", "", "", one.medians[1]] : one ? one.q : Array(5).fill("");
-    rows.push([`${clause(asked, state.lever ? {} : state.picks)}${dates ? "" : `, ${asked.on}`}`, row.of, row.label, ...level.map((each) => (each === "" ? "" : dates ? (Number.isFinite(each) ? isoDate(each) : "") : number(each))),
+    rows.push([`${clause(asked, state.lever ? {} : state.picks)}${dates ? "" : atDate(asked)}`, row.of, row.label, ...level.map((each) => (each === "" ? "" : dates ? (Number.isFinite(each) ? isoDate(each) : "") : number(each))),
       dates && one ? number(one.already) : "", dates && one ? number(one.never) : "", "", dates ? "date" : asked.unit, note]);
   };
   for (const row of shown.rows) answered(shown.asked, row);
