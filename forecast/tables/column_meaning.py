@@ -146,11 +146,11 @@ def understand(
 
 
 def thousands_by_points(cells: Callable[[], Sequence[str]], options: ReadOptions, hint: Callable[[], str]) -> bool:
-    """Return True if points in numbers separate thousands: decimal commas are asked for, or stand in the file.
+    """Return True if points in numbers may separate thousands: decimal commas are asked for, or not ruled out.
 
     The cells are taken as text only then: of a large file that costs more than its numbers.
     """
-    return "comma" in (options.decimal or hint()) and any("." in cell for cell in cells())
+    return (options.decimal or hint()) in ("comma", "either") and any("." in cell for cell in cells())
 
 
 def placed(values: Any, rows: Sequence[int], size: int, kind: str) -> AnyArray:

@@ -48,6 +48,7 @@ from forecast.tables.schema.descriptor import Field
 FILL_VALUES = (-999.0, -9999.0, -99999.0)
 #: Rows of another column that are looked at to tell what commas mean in a file.
 N_HINT_ROWS = 200
+_SWAPPED_MARKS = str.maketrans(",.", ".,")
 
 
 @dataclass
@@ -468,11 +469,17 @@ def _is_spelt_as(described: Field, cell: str) -> bool:
 
 
 def _comma_hint(table: RawTable) -> str:
-    """Return what a file suggests of commas in numbers: they are no decimal ones if they separate its cells."""
+    """Return what a file suggests of commas in numbers: they are no decimal ones if they separate its cells.
+
+    Semicolons are written by programs whose decimals have commas, and by others: ``"either"`` if no cell tells.
+    """
     if table.separator in (",", ""):
         return "point"
-    some = (cell.strip() for cells in table.values() for cell in cells[:N_HINT_ROWS] if "," in cell)
-    return "comma" if any(map(has_decimal_comma, some)) else ""
+    some = [cell.strip() for cells in table.values() for cell in cells[:N_HINT_ROWS] if "," in cell or "." in cell]
+    if any(map(has_decimal_comma, some)):
+        return "comma"
+    swapped = (cell.translate(_SWAPPED_MARKS) for cell in some)
+    return ("point" if any(map(has_decimal_comma, swapped)) else "either") if table.separator == ";" else ""
 
 
 def columns_of_arrays(data: Mapping[Any, Any], label: str, at: str, *, options: ReadOptions | None = None) -> Columns:

@@ -196,7 +196,8 @@ def _find_order(matches: Sequence[re.Match[str]], texts: Sequence[str], order: s
         # 13-03-30 may begin with the year, if it ends in one to come
         plain, now = "mdy" if months else "dmy", datetime.date.today().year
         last = max(slashed, key=lambda each: _full_year(each[0]["year"]))
-        years_first = max(_full_year(m["first"]) for m, _ in slashed) <= now < _full_year(last[0]["year"])
+        years_first = max(_full_year(m["first"]) for m, _ in slashed) <= now
+        years_first &= last[0]["mark"] == "-" or now < _full_year(last[0]["year"])
         if months or not years_first or not _are_dates(slashed, "ymd"):
             return plain, notes[plain]
         if not _are_dates(slashed, plain):
@@ -303,6 +304,13 @@ def dates_of_numbers(values: Array, where: str) -> tuple[AnyArray, str]:
     if not known.size:
         return values, "years"
     low, high, whole = known.min(), known.max(), bool((known == np.floor(known)).all())
+    hundredths = np.round(100 * known)
+    months = np.unique(hundredths % 100)
+    are_months = (
+        months.size > 2 and months[0] > 0 and months[-1] <= 12 and np.allclose(hundredths, 100 * known, 0, 1e-6)
+    )
+    if low >= FIRST_YEAR and high <= LAST_YEAR and are_months:
+        return dates_of_numbers(np.round(100 * values), where)[0], "YYYY.MM"
     if low >= FIRST_YEAR and high <= LAST_YEAR + 1:
         return values, "years" if whole else "decimal years"
     texts = [f"{value:.0f}" for value in known] if whole and high < 3e13 else []
@@ -322,6 +330,11 @@ def dates_of_numbers(values: Array, where: str) -> tuple[AnyArray, str]:
         ("Unix nanoseconds", 1e17, 7.3e18, 1e-9),
     ):
         if low >= first and high <= last:
+            if form.startswith("days") and high < 25_600:
+                one, two = (np.datetime64(day) + int(low) for day in ("1899-12-30", "1970-01-01"))
+                raise DataError(
+                    f"{where}: {low:.0f} is {one} in a spreadsheet, {two} counted from 1970: write dates"
+                )
             start = np.datetime64("1899-12-30" if form.startswith("days") else "1970-01-01", "s")
             return _filled(values, start + np.round(known * scale).astype("timedelta64[s]")), form
     expected = "years, YYYYMM, YYYYMMDD, Unix seconds or days of a spreadsheet, between the years 1000 and 2200"

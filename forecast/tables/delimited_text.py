@@ -43,7 +43,7 @@ _GUARDED_PATTERN = re.compile(r"'+[=+\-@#\t\r\n]")
 _NUMBER_PATTERN = re.compile(r"[-+(]?[$€£]?[\d.,'_]*\d[\d.,'_]*([eE][-+]?\d+)?[)%]?")
 _DATE_PATTERN = re.compile(r"\d{1,4}[-/.]\d{1,2}([-/.]\d{1,4})?([T ].*)?")
 _TOTAL_PATTERN = re.compile(
-    r"(total|totals|sum|mean|average|median|min|max|minimum|maximum|std|count)\W*", re.IGNORECASE
+    r"((grand |sub-?)?total|totals|sum|mean|average|median|min|max|minimum|maximum|std|count)\W*", re.IGNORECASE
 )
 #: A remark; a row that begins so and has values is a row.
 _NOTE_PATTERN = re.compile(r"(source|sources|note|notes)\b.*|[*†]+\s*\w.*|\(\d+ rows?\)", re.IGNORECASE | re.DOTALL)
@@ -52,6 +52,11 @@ _RULE_PATTERN = re.compile(r"\s*([:+]?[-=]+[-=+:]*|\\(h|top|mid|bottom)(line|rul
 #: The first line of a file whose names are in single quotes.
 _SINGLE_QUOTES_PATTERN = re.compile(r"('[^'\"\n]+'[,;\t|])+'[^'\"\n]+'\r?\n")
 _BRACKETED_PATTERN = re.compile(r"\(.*\)|\[.*\]")
+#: A run of dashes below a name.
+_DASHES_PATTERN = re.compile(r"-+|=+")
+#: Lines that programs draw around cells, upright, level, and where they meet.
+_BOX_LINES = {**dict.fromkeys(range(0x2500, 0x2580), "+"), **dict.fromkeys(map(ord, "│┃║┆┊╎"), "|"),
+              **dict.fromkeys(map(ord, "─━═╌┄┈"), "-")}  # fmt: skip
 #: A number with three digits in its exponent may be infinite or vanish: such are read one by one.
 _LARGE_EXPONENT_PATTERN = re.compile(rb"[eE][+-]?[0-9]{3}")
 
@@ -59,7 +64,9 @@ Row = tuple[int, list[str]]
 
 
 def unguard(cell: str) -> str:
-    """Take off the apostrophe that `write_csv` puts before text that a spreadsheet would run."""
+    """Take off the apostrophe that `write_csv` puts before text that a spreadsheet would run, and ``="..."``."""
+    if cell.startswith('="') and cell.endswith('"'):
+        return cell[2:-1]
     return cell[1:] if cell.startswith("'") and _GUARDED_PATTERN.match(cell) else cell
 
 
@@ -92,6 +99,8 @@ def parse_text(data: bytes, label: str, digest: str, notes: Sequence[str] = ()) 
     data = data.removeprefix(b"\xef\xbb\xbf").removesuffix(b"\x1a")
     if b"\r" in data and b"\n" not in data:
         data = data.replace(b"\r", b"\n")
+    if re.search("[│┃║]", data[:4096].decode("utf-8", "ignore")):
+        data = data.decode("utf-8").translate(_BOX_LINES).encode()
     head = data[: 1 << 18].decode("utf-8", "ignore").splitlines()
     separator = _find_separator([line for line in head if line.strip()][:N_SAMPLE_LINES])
     if separator != ",":
@@ -106,24 +115,26 @@ def parse_text(data: bytes, label: str, digest: str, notes: Sequence[str] = ()) 
 
 def _find_separator(lines: Sequence[str]) -> str:
     """Return what separates the cells: the separator that gives most lines one width; empty for a single column."""
-    lines = [line for line in lines if not (line.startswith("#") or _is_rule(re.split("[|\\s]", line)))] or list(lines)
+    ruled = [line for line in lines if not line.startswith("#")] or list(lines)
+    lines = [line for line in ruled if not _is_rule(re.split("[|\\s]", line))] or ruled
     best, found = (0.0, 0.0, 0), ""
     for separator in (*SEPARATORS, BLANKS):
         if (separator == BLANKS and found) or (separator == "&" and not any("\\\\" in line for line in lines)):
             continue
         try:
-            widths = [len(cells) for _, cells in split_rows("\n".join(lines), separator, "")]
+            text = "\n".join(ruled if separator == BLANKS else lines)  # whose dashes show the places of columns
+            rows = [cells for _, cells in split_rows(text, separator, "") if not _is_rule(cells)]
         except TableError:
             continue
+        widths = list(map(len, rows))
         width, count = Counter(widths).most_common(1)[0] if widths else (0, 0)
         # decimal commas give every line of numbers one width, the header another
         header = next((i for i, each in enumerate(widths) if each >= width), 0)
         # a title may have the commas that the rows have in quoted prices, but not the same in every line below it
         below = widths[header:].count(width) / max(1, len(widths) - header)
         score = (count / len(lines) - 0.5 * (widths[header] != width), below, width) if width > 1 else (0.0, 0.0, 0)
-        named = (
-            count == len(lines) - 1 and widths[0] == width - 1 and all(is_value(line.split()[-1]) for line in lines[1:])
-        )
+        named = count == len(lines) - 1 and widths[0] == width - 1
+        named = named and all(is_value(cells[-1]) or cells[0] == str(i) for i, cells in enumerate(rows[1:], start=1))
         if separator == BLANKS and count < 0.9 * len(lines) and not named:
             continue
         if score > best and count > 1:
@@ -137,9 +148,8 @@ def split_rows(text: str, separator: str, label: str, *, escaped: bool = False) 
     Quotes in cells are doubled, or have a backslash before them if they are `escaped`.
     """
     if separator == BLANKS and '"' not in text:
-        wide = re.compile(r"\s{2,}|\t" if re.search(r"\S {2,}\S", text) and _is_aligned(text) else r"\s+")
-        lines = (re.split(r"\s+#", line)[0].strip() for line in text.splitlines())
-        return [(i, wide.split(line) if line else []) for i, line in enumerate(lines, 1)]
+        return list(enumerate(_split_at_blanks([re.split(r"\s+#", line)[0].rstrip() for line in text.splitlines()]), 1))
+    escaped = escaped or (separator == "|" and "\\|" in text)  # as markdown writes a bar in a cell
     mark = " " if separator == BLANKS else separator or "\x1f"
     quoted = f'{separator} "' in text[:4096] or mark == " "  # a blank before the quotes of a cell
     reader = csv.reader(
@@ -158,13 +168,43 @@ def split_rows(text: str, separator: str, label: str, *, escaped: bool = False) 
         if '\\"' in text and not escaped:
             return split_rows(text, separator, label, escaped=True)
         raise TableError(f"{label}:{line}: {_csv_reason(str(error))}") from error
+    framed = [cells for _, cells in rows if mark == "|" and len(cells) > 2 and not (cells[0] or cells[-1])]
+    if 2 * len(framed) > len(rows):  # bars at the ends of lines separate nothing
+        rows = [(line, cells[1:-1] if not (cells[0] or cells[-1]) else cells) for line, cells in rows if cells]
     return rows
 
 
-def _is_aligned(text: str) -> bool:
-    """Return True if splitting at two blanks and more gives all lines one width: then names may hold blanks."""
-    widths = {len(re.split(r"\s{2,}|\t", line.strip())) for line in text.splitlines() if line.strip()}
-    return len(widths) == 1 and widths != {1}
+def _split_at_blanks(lines: Sequence[str]) -> list[list[str]]:
+    """Split lines at two blanks and more, so that names may hold one; else where the columns are; else at any."""
+    filled = [line for line in lines if line]
+    if any(re.search(r"\S {2,}\S", line) for line in filled):
+        widths = {len(re.split(r"\s{2,}|\t", line.strip())) for line in filled}
+        if len(widths) == 1 and widths != {1}:
+            return [re.split(r"\s{2,}|\t", line.strip()) if line else [] for line in lines]
+        if places := _column_places(filled):
+            return [[line[place].strip() for place in places] if line else [] for line in lines]
+    return [line.split() for line in lines]
+
+
+def _column_places(lines: Sequence[str]) -> list[slice]:
+    """Return where columns are that dashes below their names or two blanks in every line set apart; empty if not so."""
+    drawn = next((line for line in lines[:3] if all(map(_DASHES_PATTERN.fullmatch, line.split()))), "")
+    used = 0
+    for line in lines[:1000]:
+        used |= int(re.sub(r"\s", "0", re.sub(r"\S", "1", line[::-1])), 2)
+    runs = re.finditer(r"\S+", drawn) if drawn else re.finditer("1+(?:01+)*", f"{used:b}"[::-1])
+    starts = [run.start() for run in runs]
+    places = [slice(start, end) for start, end in zip([0, *starts[1:]], [*starts[1:], None], strict=True)]
+    names = re.split(r"\s{2,}", lines[0].strip())
+    cells = (line[place].split() for line in lines[1:] for place in places)
+    if (
+        len(starts) < 2
+        or not (drawn or len(starts) - len(names) == lines[0].startswith(" "))
+        or any("\t" in line or any(line[at - 1 : at].strip() for at in starts[1:]) for line in lines)
+        or any(len(words) > 1 and all(map(is_value, words)) for words in cells)
+    ):
+        return []
+    return places
 
 
 def _csv_reason(text: str) -> str:
@@ -215,6 +255,7 @@ def table_of_rows(
     if top:
         said.append(f"{top} line{'s' * (top > 1)} above the header left out")
     (line, header), body = rows[top], rows[top + 1 :]
+    header, body = _joined_levels(header, body)
     if is_value(header[0]) and all(is_value(cell) for cell in header if cell.strip()) and len(body) > 1 and width > 1:
         body, header = rows[top:], [f"column {i + 1}" for i in range(_width(header))]
         said.append("no header: the columns are called column 1, column 2, …")
@@ -230,7 +271,7 @@ def table_of_rows(
         body = [row for i, row in enumerate(body) if i not in set(again)]
     if remarks:
         said.append(f"{remarks} remark{'s' * (remarks > 1)} (#) left out")
-    cells_of = _checked_rows(header, units, body, label, line)
+    cells_of = _checked_rows(header, units, body, label, line, separator)
     if not body:
         raise EmptyDataError(f"{label}: a header without a row")
     columns = [list(map(unguard, column)) for column in zip(*cells_of, strict=True)]
@@ -242,6 +283,16 @@ def table_of_rows(
     )  # fmt: skip
 
 
+def _joined_levels(header: list[str], body: list[Row]) -> tuple[list[str], list[Row]]:
+    """Return the names that pandas writes in several rows, of which the last names the index alone, as one a column."""
+    lowest = next((i for i, (_, cells) in enumerate(body[:5]) if len(cells) > 2 and _width(cells) == 1), 0)
+    levels = [header[1:], *(cells[1:] for _, cells in body[:lowest])]
+    cells = sum(levels, body[lowest][1][:1]) if body else []
+    if header[0] or len(set(header)) == len(header) or not lowest or any(map(is_value, cells)):
+        return header, body
+    return [body[lowest][1][0], *map(".".join, zip(*levels, strict=False))], body[lowest + 1 :]
+
+
 def _width(cells: Sequence[str]) -> int:
     """Return the number of cells up to the last that holds something."""
     return next((i for i in range(len(cells), 0, -1) if cells[i - 1].strip()), 0)
@@ -251,7 +302,8 @@ def _is_header(cells: Sequence[str], width: int, later: Sequence[Row]) -> bool:
     """Return True for the first row as wide as the table that is no title in its first cell alone."""
     filled = sum(bool(cell.strip()) for cell in cells)
     # an index has no name, and a trailing comma is no column
-    return len(cells) >= width - 1 and (filled > 1 or width < 2) and (_width(cells) >= width - 1 or not later)
+    named = len(cells) == 2 and not cells[0].strip() and any(map(is_value, later[0][1] if later else ()))
+    return len(cells) >= width - 1 and (filled > 1 or width < 2 or named) and (_width(cells) >= width - 1 or not later)
 
 
 def _is_title(rows: Sequence[Row]) -> bool:
@@ -338,19 +390,27 @@ def _read_units(header: Sequence[str], body: list[Row]) -> tuple[list[str], list
         numeric = [i for i in range(len(header)) if all(i < len(c) and is_value(c[i]) for _, c in body[1:4])]
         if not numeric or not all(cells[i] == "" or is_unit(cells[i]) for i in numeric):
             return none, body
-        if not any(cells[i] for i in numeric):
+        if all(is_missing(cells[i]) for i in numeric):
             return none, body
     bare = [cell[1:-1].strip() if _BRACKETED_PATTERN.fullmatch(cell) else cell for cell in cells]
     return [unit if is_unit(unit) else "" for unit in bare], body[1:]
 
 
-def _checked_rows(header: list[str], units: list[str], body: Sequence[Row], label: str, line: int) -> list[list[str]]:
+def _checked_rows(
+    header: list[str], units: list[str], body: Sequence[Row], label: str, line: int, separator: str
+) -> list[list[str]]:
     """Return the cells of every row, as many as the header; raise if a row has more that hold something, or fewer."""
     if len(header) > MAX_COLUMNS:
         raise TableError(f"{label}:{line}: {len(header):,} columns; at most {MAX_COLUMNS:,} are read")
     if body and not header[-1] and all(len(cells) < len(header) for _, cells in body):
         del header[-1], units[-1]
     wider = len(body) > 1 and all(len(cells) == len(header) + 1 and cells[-1].strip() for _, cells in body)
+    if wider and separator == ",":
+        counted = [cells[0] for _, cells in body] == [str(i + int(body[0][1][0] == "1")) for i in range(len(body))]
+        pairs = zip(*(map(_are_halves, cells[counted:], cells[counted + 1 :]) for _, cells in body), strict=False)
+        if any(map(all, pairs)):
+            hint = "name the first column, or put numbers with commas in quotes"
+            raise TableError(f"{label}:{line}: the rows have one cell more than the header: {hint}")
     if wider and len({cells[0] for _, cells in body}) == len(body):
         header.insert(0, "")  # what R writes: row names without a header
         units.insert(0, "")
@@ -362,6 +422,11 @@ def _checked_rows(header: list[str], units: list[str], body: Sequence[Row], labe
     if failures:
         raise TableError(failures)
     return [cells[: len(header)] for _, cells in body]
+
+
+def _are_halves(whole: str, rest: str) -> bool:
+    """Return True if two cells could be a number with a comma in it."""
+    return bool(re.fullmatch(r"\s*[-+$€£]*\d+", whole) and re.fullmatch(r"\d+|\d{3}\.\d+", rest))
 
 
 def _column_names(header: Sequence[str], columns: Sequence[Sequence[str]], label: str, line: int) -> list[str]:

@@ -10,6 +10,7 @@ import datetime
 import fnmatch
 import gzip
 import hashlib
+import html
 import io
 import json
 import os
@@ -212,8 +213,8 @@ def _parse(data: bytes, label: str, digest: str, path: Path) -> _Parsed:
     data, encoding = _to_utf8(data, label)
     notes = (f"read as {encoding}",) if encoding else ()
     start = data[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
-    if re.match(rb"<(!doctype|html|svg|\?xml|table|div)", start, re.IGNORECASE):
-        raise DataError(f"{label}: a web page or other markup; expected a table (save it as CSV, JSON or XLSX)")
+    if re.match(rb"<(!doctype|html|svg|\?xml|table|div|meta|!--)", start, re.IGNORECASE):
+        return {}, _web_table(data.decode("utf-8"), label, digest, notes)
     found = _parse_json(data, label) if start[:1] in (b"{", b"[") else None
     if found is None and _is_yaml(data[:4096].decode("utf-8", "ignore")):
         found = _parse_yaml(data, label)
@@ -315,7 +316,11 @@ def _parse_yaml(data: bytes, label: str) -> Any:
         raise UsageError(f"{label}: reading YAML needs PyYAML: pip install 'lawcast[yaml]'") from None
     if len(data) > MAX_YAML_BYTES:
         raise DataError(f"{label}: {len(data):,} bytes of YAML; at most {MAX_YAML_BYTES:,} are read")
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    loader = type("TableLoader", (getattr(yaml, "CSafeLoader", yaml.SafeLoader),), {})
+    for kind in ("bool", "int", "float"):  # in a table 1:30 is not 90, 010 not 8, and the country NO not false
+        build = loader.yaml_constructors[tag := f"tag:yaml.org,2002:{kind}"]
+        loader.add_constructor(tag, lambda own, node, build=build: (
+            node.value if re.match(r"(?i)[a-z]|[-+]?0\d|.*:", node.value) else build(own, node)))  # fmt: skip
     depth = aliases = 0
     try:
         for event in yaml.parse(data, Loader=loader):  # counted before anything is built
@@ -349,6 +354,21 @@ def _texts(cells: Iterable[Any], where: str) -> list[str]:
         else plain_cell(cell, where)
         for cell in cells
     ]  # fmt: skip
+
+
+def _web_table(text: str, label: str, digest: str, notes: tuple[str, ...]) -> RawTable:
+    """Read the longest table of a web page, which programs save as .xls; no row of it may hold another table."""
+    plain, *commented = text.split("<!--")
+    plain += "".join(part.partition("-->")[2] for part in commented)
+    parts = (re.split("(?i)</table", part) for part in re.split(r"(?i)<table\b[^<>]*>", plain)[1:])
+    tables = [re.split(r"(?i)<tr\b[^<>]*>", part) for part, *ends in parts if ends]
+    longest = max(tables, key=len, default=[])
+    if len(longest) < 3 or plain.count("<") > MAX_TABLE_CELLS:
+        raise DataError(f"{label}: a web page or other markup; expected a table (save it as CSV, JSON or XLSX)")
+    rows = [[" ".join(html.unescape(re.sub("<[^<>]*>", " ", cell)).split())
+             for cell in re.split(r"(?i)<t[dh]\b[^<>]*>", row)[1:]] for row in longest[1:]]  # fmt: skip
+    said = (*notes, f"table {tables.index(longest) + 1} of {len(tables)} of a web page")
+    return table_of_rows(list(enumerate(rows, start=1)), label, digest, said)
 
 
 # Spreadsheets and archives ------------------------------------------------------------------------------------------

@@ -37,35 +37,34 @@ def frame(data: Any, at: str) -> dict[str, AnyArray] | None:
         native = native.collect()
     if not isinstance(native, nw.DataFrame):
         return None
-    return {name: _to_numpy(native[name], f"{at}data frame: column '{printable(name, 80)}'") for name in native.columns}
+    return {name: _to_numpy(native[name]) for name in native.columns}
 
 
 def _from_pandas(data: Any, at: str) -> dict[str, AnyArray]:
     names = list(data.columns)
     if len(set(names)) != len(names):
         raise DataError(f"{at}data frame: a column name is given twice: {printable(names)}")
-    columns = {name: data[name].to_numpy() for name in names}
+    columns = {name: data[name] for name in names}
     for i, level in enumerate(data.index.names):
         if isinstance(level, str) and level not in columns:
-            columns[level] = data.index.get_level_values(i).to_numpy()
-    return columns
+            columns[level] = data.index.get_level_values(i).to_series()
+    in_utc = {n: c if getattr(c.dtype, "tz", None) is None else c.dt.tz_convert(None) for n, c in columns.items()}
+    return {name: column.to_numpy() for name, column in in_utc.items()}
 
 
-def _to_numpy(series: Any, where: str) -> AnyArray:
-    """Return a polars or pyarrow column as numpy has it."""
+def _to_numpy(series: Any) -> AnyArray:
+    """Return a polars or pyarrow column as numpy has it, dates in UTC; what is no value as its type, refused later."""
     import narwhals as nw
 
     kind = series.dtype
     if isinstance(kind, nw.Datetime) and kind.time_zone is not None:
-        raise DataError(
-            f"{where}: dates with the time zone '{printable(kind.time_zone, 40)}'; convert them to UTC first"
-        )
-    if kind == nw.Decimal:
+        series = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+    elif kind == nw.Decimal:
         series = series.cast(nw.Float64)
     elif kind in (nw.Categorical, nw.Enum, nw.String):
         series = series.cast(nw.String)
     elif kind.is_nested() or kind in (nw.Duration, nw.Time, nw.Binary, nw.Object, nw.Unknown):
-        raise DataError(f"{where}: expected numbers, text or dates, got {printable(kind, 60)}")
+        return np.full(len(series), kind, dtype=object)
     values: AnyArray = series.to_numpy()
     return values
 

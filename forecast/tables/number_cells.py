@@ -15,7 +15,10 @@ from forecast import units
 from forecast.errors import DataError, ForecastError, printable
 
 _MARKS = {**dict.fromkeys("'’", "apostrophes"), "_": "underscores", **dict.fromkeys(" \xa0\u202f\u2009", "blanks")}
-_CURRENCY_SIGNS = {"$": "USD", "US$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY"}
+_CURRENCY_SIGNS = {
+    "$": "USD", "US$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "R$": "BRL", "C$": "CAD", "CA$": "CAD", "A$": "AUD",
+    "AU$": "AUD", "HK$": "HKD", "S$": "SGD", "NT$": "TWD", "₹": "INR", "₩": "KRW",
+}  # fmt: skip
 #: Codes of ISO 4217 that may stand before an amount: other capitals before a number are a name ("RTX 4090").
 _CODES = "USD|EUR|GBP|JPY|CNY|RMB|CHF|CAD|AUD|NZD|INR|KRW|TWD|HKD|SGD|SEK|NOK|DKK|PLN|CZK|ILS|BRL|MXN|ZAR|TRY|RUB"
 CURRENCIES = frozenset(_CODES.split("|"))
@@ -27,7 +30,7 @@ _MULTIPLIERS = {
 }  # fmt: skip
 _CELL_PATTERN = re.compile(
     r"(?P<open>\()?\s*(?:[~≈∼]|ca?\.(?=\s*\d)|about|approx\.?)?\s*(?P<sign>[-+−–])?\s*"
-    rf"(?P<money>US\$|[$€£¥]|(?:{_CODES})(?=[\s\d]))?\s*"
+    rf"(?P<money>(?:[A-Z]{{1,2}})?\$|[€£¥₹₩]|(?:{_CODES})(?=[\s\d]))?\s*"
     r"(?P<sign2>[-+−–])?(?P<number>\d{1,3}(?:[ \xa0\u202f\u2009]\d{3})+(?![\d])(?:[.,]\d+)?|\d[\d.,_'’]*|[.,]\d+)"
     r"(?:(?P<exponent>[eE][-+]?\d{1,6}|[dD][-+]\d{1,3})"
     r"|\s*[x×·*]\s*10(?:(?:\^|\*\*)(?P<power>[-+−]?\d{1,3})|(?P<raised>⁻?[⁰¹²³⁴-⁹]{1,3})))?(?P<behind>-)?"
@@ -204,14 +207,15 @@ def _decimal_comma(
         )
     if only_comma:
         return True, ("decimal commas",)
-    if only_point or (not commas and hint != "comma"):
+    signs = {unit.partition("/")[0] for unit in units}
+    # losses have three decimals, prices do not
+    doubtful = points and (hint in ("comma", "either") or (len(signs) == 1 and signs <= CURRENCIES))
+    if only_point or (not commas and not doubtful):
         return False, ("separators of thousands",) if commas else ()
     if not commas:
-        if points:
-            body = points[0]
-            raise DataError(f"{where}: '{body}' is {float(body):g} or {float(body.replace('.', '')):g}: say --decimal "
-                            "point or --decimal comma")  # fmt: skip
-        return False, ()
+        body = points[0]
+        raise DataError(f"{where}: '{body}' is {float(body):g} or {float(body.replace('.', '')):g}: say --decimal "
+                        "point or --decimal comma")  # fmt: skip
     plain = [int(b) for b in bodies if b.isdigit()]
     # whole numbers beside them that are all below 1,000 are those that need no separator
     if hint == "point" or (plain and max(plain) < 1000 and len(set(plain)) > 1 and hint != "comma"):
@@ -219,7 +223,6 @@ def _decimal_comma(
     if hint == "comma" and any(int(b.split(",")[0]) >= 0 for b in commas):
         return True, ("decimal commas, as in other columns",)
     # prices have two decimals or none: three digits behind the sign of a currency that writes a point are thousands
-    signs = {unit.partition("/")[0] for unit in units}
     if len(signs) == 1 and signs <= _POINT_CURRENCIES:
         return False, (f"separators of thousands, as {signs.pop()} has them",)
     body = commas[0]
@@ -243,6 +246,9 @@ def _numbers_in_one_unit(
         expected = "expected a number without a unit" if names[i] else f"expected a number in {printable(unit, 40)}"
         raise DataError(f"{at(i)}: '{printable(texts[i], 60)}': {expected}, as the other cells are")
     others = [name for name in counts if name != unit]
+    if bare and others:
+        i = names.index("")
+        raise DataError(f"{at(i)}: '{printable(texts[i], 60)}': expected a unit, since the other cells have several")
     if not others:
         return values, unit, (f"{unit} (stated in {len(values) - bare:,} of {len(values):,} cells)",)
 

@@ -6,6 +6,8 @@ import datetime
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from forecast.base.number_checks import is_real
 from forecast.errors import DataError, EmptyDataError
 
@@ -76,14 +78,13 @@ def _record_lists(node: Any, path: str, depth: int, where: str) -> Iterator[tupl
     at = f"{path}.*".lstrip(".")
     if _is_records(node):
         yield at, _joined((_rows_of(each, depth + 1, where) for each in node if isinstance(each, Mapping)), where)
-    elif isinstance(node, Sequence) and len(node) > 1 and all(isinstance(row, list) for row in node):
-        header, *rows = node
-        if _is_names(header) and all(len(row) == len(header) for row in rows):
-            yield at, [dict(zip(header, row, strict=True)) for row in rows]
+    elif _is_grid(node):
+        header, *rows = node if _is_names(node[0]) else [[f"column {i + 1}" for i in range(len(node[0]))], *node]
+        yield at, [dict(zip(header, row, strict=True)) for row in rows]
     elif isinstance(node, Mapping) and node:
-        node, rows = _as_columns(node), node.get("data")
-        if _is_names(node.get("columns")) and isinstance(rows, list) and all(isinstance(row, list) for row in rows):
-            yield from _record_lists([node["columns"], *rows], path, depth + 1, where)  # as pandas splits a frame
+        node = _as_columns(node)
+        if grid := _split_frame(node):
+            yield from _record_lists(grid, path, depth + 1, where)
         elif _are_alike(node.values()):
             named = ([{"name": str(key), **row} for row in _rows_of(value, depth + 1, where)]
                      for key, value in node.items())  # fmt: skip
@@ -99,6 +100,33 @@ def _record_lists(node: Any, path: str, depth: int, where: str) -> Iterator[tupl
 
 def _is_records(node: Any) -> bool:
     return isinstance(node, list) and bool(node) and all(isinstance(each, Mapping) or each is None for each in node)
+
+
+def _is_grid(node: Any) -> bool:
+    """Return True for rows of one length, at least two of them."""
+    return isinstance(node, list) and len(node) > 1 and all(map(_is_cells, node)) and len(set(map(len, node))) == 1
+
+
+def _split_frame(node: Mapping[Any, Any]) -> list[list[Any]]:
+    """Return names in one list beside rows of values in another, and their labels in a third, as rows; empty if not."""
+    names = node.get("columns")
+    rows = next((rows for rows in node.values() if _is_grid([names, *rows] if isinstance(rows, list) else rows)), [])
+    if not _is_names(names) or not rows or rows is names:
+        return []
+    labels = _row_labels(node.get("index"))
+    if len(labels) != len(rows):
+        return [names, *rows]
+    return [["index", *names], *([label, *row] for label, row in zip(labels, rows, strict=True))]
+
+
+def _row_labels(labels: Any) -> list[Any]:
+    """Return the labels of rows, dates for the milliseconds that pandas writes; none if they only count the rows."""
+    texts = list(map(str, labels)) if isinstance(labels, list) else []
+    if texts == [str(i) for i in range(len(texts))]:
+        return []
+    if all(text.isdigit() and len(text) in (12, 13) for text in texts):
+        return [str(np.datetime64(int(text), "ms")) for text in texts]
+    return list(labels)
 
 
 def _is_names(node: Any) -> bool:
@@ -120,8 +148,11 @@ def _as_columns(node: Mapping[Any, Any]) -> Mapping[Any, Any]:
     if len(keys[0]) < 2 or any(each != keys[0] for each in keys):
         return node
     columns = {name: list(column.values()) for name, column in node.items()}
-    if keys[0] == [str(i) for i in range(len(keys[0]))]:
+    labels = _row_labels(keys[0])
+    if not labels:
         return columns
+    if all(str(key).isdigit() for key in keys[0]):
+        return {"index": labels, **columns}
     types = {frozenset("number" if is_real(v) else type(v) for v in each if v is not None) for each in columns.values()}
     return {"name": keys[0], **columns} if len(types) > 1 and all(len(each) < 2 for each in types) else node
 
@@ -159,6 +190,8 @@ def _flatten(
             rows = _joined((_rows_of(each, depth + 1, where) for each in value if each is not None), where)
             if rows:
                 lists[name] = [{f"{name}.{inner}": cell for inner, cell in row.items()} for row in rows]
+        elif _is_grid(value):
+            lists[name] = [{f"{name}.{i}": cell for i, cell in enumerate(row, start=1)} for row in value]
         elif _is_cells(value):
             if len(value) > 1:
                 lists[name] = [{name: cell} for cell in value]

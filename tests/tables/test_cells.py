@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import polars
 import pytest
 import xarray as xr
 from hypothesis import given, strategies as st
@@ -141,8 +142,9 @@ def test_bad_input_036_dates(cell: str, day: str, tmp_path: Path) -> None:
 
 def test_bad_input_036_time_zones_in_frames() -> None:
     aware = pd.Series(pd.to_datetime(["2024-01-01", "2024-07-01"]).tz_localize("Europe/Berlin"))
-    with pytest.raises(DataError, match="time zone"):
-        to_columns(pd.DataFrame({"t": aware}))["t"]
+    for frame in (pd.DataFrame({"t": aware}), pd.DataFrame({"x": [1, 2]}, pd.Index(aware, name="t")),
+                  polars.from_pandas(aware.to_frame("t"))):  # fmt: skip
+        assert to_columns(frame)["t"].astype(str).tolist() == ["2023-12-31T23:00:00", "2024-06-30T22:00:00"]
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,7 @@ DATES = {
     "no blanks": (["30MAR2021", "30JUN2021", "13SEP2022"], DAYS),
     "remarks": (["c. March 2021", "June 2021", "September 2022 (est.)"], MONTHS),
     "month and year in digits": (["03-2021", "06-2021", "09-2022"], MONTHS),
+    "years and months as numbers": (["2021.03", "2021.06", "2022.09"], MONTHS),
     "decimal years": (["2021.25", "2021.5", "2022.75"], None),
 }
 
@@ -91,10 +92,13 @@ def test_dates_that_could_be_two_are_refused_with_both(tmp_path: Path) -> None:
         read(tmp_path, text).years("when")
     assert str(read(tmp_path, text, dates="mdy")["when"][0])[:10] == "2021-03-04"
     assert str(read(tmp_path, text, dates="dmy")["when"][0])[:10] == "2021-04-03"
-    text = "when,y\n13-03-30,1\n15-06-29,2\n"
-    with pytest.raises(DataError, match=r"is 13 Mar 2030 or 30 Mar 2013: say --dates dmy or --dates ymd"):
-        read(tmp_path, text).years("when")
-    assert str(read(tmp_path, text, dates="ymd")["when"][0])[:10] == "2013-03-30"
+    for day, readings in (("30", "13 Mar 2030 or 30 Mar 2013"), ("15", "13 Mar 2015 or 15 Mar 2013")):
+        text = f"when,y\n13-03-{day},1\n12-06-{day},2\n"
+        with pytest.raises(DataError, match=f"is {readings}: say --dates dmy or --dates ymd"):
+            read(tmp_path, text).years("when")
+        assert str(read(tmp_path, text, dates="ymd")["when"][0])[:10] == f"2013-03-{day}"
+    with pytest.raises(DataError, match="18630 is 1951-01-02 in a spreadsheet, 2021-01-03 counted from 1970"):
+        read(tmp_path, "when,y\n18630,1\n18700,2\n").years("when")
     assert str(read(tmp_path, "when,y\n99-12-31,1\n13-03-30,1\n").years("when")[0])[:4] == "1999"
     with pytest.raises(DataError, match="has the day first"):
         read(tmp_path, "when\n30/4/2021\n4/30/2021\n").years("when")
@@ -135,6 +139,7 @@ NUMBERS = {
     "Fortran": (["1.5D+05", "2.5D-01", "7"], [1.5e5, 0.25, 7], ""),
     "powers alone": (["10^20", "3*10**21", "10⁶"], [1e20, 3e21, 1e6], ""),
     "errors in brackets": (["45.3 (0.2)", "46.1(3)", '"7 [6, 8]"'], [45.3, 46.1, 7], ""),
+    "guarded from a spreadsheet": (['"=""5.5"""', "6", '"=""7"""'], [5.5, 6, 7], ""),
     "fill values": (["5", "-9999", "7"], [5, np.nan, 7], ""),
     "exponents": (["1e3", "2.5E-2", "7"], [1000, 0.025, 7], ""),
 }
@@ -150,11 +155,18 @@ def test_numbers(kind: str, tmp_path: Path) -> None:
 
 def test_decimal_commas_are_decided_for_the_column(tmp_path: Path) -> None:
     assert read(tmp_path, "x;y\n1;2,5\n2;1.234,5\n3;7\n")["y"].tolist() == [2.5, 1234.5, 7.0]
-    text = "x\ty\n1\t1,234\n2\t2,345\n"
-    with pytest.raises(DataError, match=r"'1,234' is 1234 or 1.234: say --decimal point or --decimal comma"):
-        read(tmp_path, text).numeric("y")
-    assert read(tmp_path, text, decimal="comma")["y"].tolist() == [1.234, 2.345]
-    assert read(tmp_path, text, decimal="point")["y"].tolist() == [1234.0, 2345.0]
+    assert read(tmp_path, "x;y\n1.5;2.345\n2;1.234\n")["y"].tolist() == [2.345, 1.234]  # by another column
+    for text, readings, comma, point in (
+        ("x\ty\n1\t1,234\n2\t2,345\n", "'1,234' is 1234 or 1.234", [1.234, 2.345], [1234, 2345]),
+        ("x;y\n1;1.234\n2;2.345\n", "'1.234' is 1.234 or 1234", [1234, 2345], [1.234, 2.345]),
+        ("x,y\n1,€1.234\n2,€2.345\n", "'1.234' is 1.234 or 1234", [1234, 2345], [1.234, 2.345]),
+    ):
+        with pytest.raises(DataError, match=f"{readings}: say --decimal point or --decimal comma"):
+            read(tmp_path, text).numeric("y")
+        assert read(tmp_path, text, decimal="comma")["y"].tolist() == comma
+        assert read(tmp_path, text, decimal="point")["y"].tolist() == point
+    with pytest.raises(DataError, match=r"a\.csv:4:y: '5': expected a unit, since the other cells have several"):
+        read(tmp_path, "x,y\n1,3 GB\n2,2 TB\n3,5\n").numeric("y")
     with pytest.raises(DataError, match="has a decimal point and"):
         read(tmp_path, "x;y\n1;2,55\n2;3.55\n").numeric("y")
 
@@ -217,6 +229,18 @@ STRUCTURES: dict[str, str | bytes] = {
     "whole lines in quotes": "".join(f'"{line}"\n' for line in PLAIN.splitlines()),
     "quotes behind backslashes": "".join(f'{line},"the \\"big\\" one, so"\n' for line in PLAIN.splitlines()),
     "a printed frame": "   x    y\n" + "".join(f"{i}  {row['x']}  {row['y']}\n" for i, row in enumerate(ROWS)),
+    "a printed frame with blanks in a name": "   x  my y    y\n" + "".join(
+        f"{i}  {row['x']}     0  {row['y']}\n" for i, row in enumerate(ROWS)),
+    "places of columns": "a name     x    y  z\n" + "".join(
+        f"{'' if i else 'of all':<11}{row['x']}  {row['y']}  {i or ''}\n" for i, row in enumerate(ROWS)),
+    "places below dashes": "a  x   y\n-- - ---\n" + "".join(
+        f"{'' if i else 'u':<2} {row['x']} {row['y']}\n" for i, row in enumerate(ROWS)),
+    "lines around cells": "┌─┬─┐\n│x│y│\n╞═╪═╡\n" + "".join(f"│{i}┆{i + 1.5}│\n" for i in range(1, 5)) + "└─┴─┘\n",
+    "a bar in a cell": "|n|x|y|\n|---|---|---|\n" + "".join(f"|a \\| b|{i}|{i + 1.5}|\n" for i in range(1, 5)),
+    "levels of names": ",y,y\n,so,or\nx,,\n" + "".join(f"{i},{i + 1.5},0\n" for i in range(1, 5)),
+    "a series": ",y\n" + "".join(f"{i},{i + 1.5}\n" for i in range(1, 5)),
+    "a web page": "<html><!-- <table><tr> --><table><tr><td>menu</table><TABLE border=1><tr><th>x<th>y</tr>" + "".join(
+        f"<tr><td><a href=a>{i}</a></td><td>&nbsp;{i + 1.5}</td></tr>" for i in range(1, 5)) + "</table></html>",
     "row names of R": '"x" "y"\n' + "".join(f'"{i}" {row["x"]} {row["y"]}\n' for i, row in enumerate(ROWS)),
     "blanks without width": PLAIN.replace("x,y", "\xa0x,\u200by"),
     "documents in a row": "\n".join(json.dumps(row, indent=1) for row in ROWS),
@@ -230,12 +254,37 @@ STRUCTURES: dict[str, str | bytes] = {
     "a frame of a database": "+-+-+\n|x|y|\n+-+-+\n" + "".join(f"|{i}|{i + 1.5}|\n" for i in range(1, 5)) + "+-+-+\n",
     "single quotes": PLAIN.replace("x,y", "'x','y'"),
     "quotes behind blanks": "".join('{}, "{}"\n'.format(*line.split(",")) for line in PLAIN.splitlines()),
+    "names beside rows": json.dumps({"n": 4, "columns": ["x", "y"], "rows": [[i, i + 1.5] for i in range(1, 5)]}),
+    "rows without names": json.dumps([[i, i + 1.5] for i in range(1, 5)]),
+    "rows in records": json.dumps([{"run": "a", "log": [[i, i + 1.5] for i in range(1, 5)]}]),
+    "a series by index": json.dumps({"y": {str(i): i + 1.5 for i in range(1, 5)}}),
+    "a split series": json.dumps({"columns": ["y"], "index": [1, 2, 3, 4], "data": [[i + 1.5] for i in range(1, 5)]}),
     "columns": json.dumps({"x": [1, 2, 3, 4], "y": [2.5, 3.5, 4.5, 5.5]}),
     "nested records": json.dumps({"title": "made up", "runs": ROWS}),
     "JSON lines": "\n".join(map(json.dumps, ROWS)),
     "YAML": "runs:\n" + "".join(f"  - x: {row['x']}\n    y: {row['y']}\n" for row in ROWS),
     "one file in a zip": b"",
 }  # fmt: skip
+
+#: What the columns are called in files that do not say it, or say more.
+CALLED = {
+    "a series": ("index", "y"), "a series by index": ("index", "y"), "a split series": ("index", "y"),
+    "levels of names": ("x", "y.so"), "rows without names": ("column 1", "column 2"),
+    "rows in records": ("log.1", "log.2"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ["x,y\n2018,1,234\n2019,2,345\n", "n,y\na,1,234\nb,2,345\n", "x,y\n1,1,2\n2,2,3\n"])
+def test_commas_in_numbers_move_no_column(text: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="one cell more than the header: name the first column, or put numbers"):
+        read(tmp_path, text)
+
+
+def test_scalars_of_yaml_and_a_row_without_values_are_what_they_show(tmp_path: Path) -> None:
+    table = read(tmp_path, "- {t: 1:30, n: 010, c: no, y: 2.5}\n- {t: 2:30, n: 011, c: yes, y: 3}\n", "a.yaml")
+    assert [table.texts(name) for name in "tnc"] == [["1:30", "2:30"], ["010", "011"], ["no", "yes"]]
+    assert table["y"].tolist() == [2.5, 3]
+    assert read(tmp_path, "k,y\na,-\nb,3\nc,4\n").rows == 3  # no row of units
 
 
 @pytest.mark.parametrize("kind", STRUCTURES)
@@ -248,8 +297,9 @@ def test_structures(kind: str, tmp_path: Path) -> None:
         content = stream.getvalue()
     for name in ("a.csv", "a.data"):  # the format is told by content
         table = read(tmp_path, content, name)
-        assert table["x"].tolist() == [1, 2, 3, 4]
-        assert table["y"].tolist() == [2.5, 3.5, 4.5, 5.5]
+        x, y = CALLED.get(kind, ("x", "y"))
+        assert table[x].tolist() == [1, 2, 3, 4]
+        assert table[y].tolist() == [2.5, 3.5, 4.5, 5.5]
         assert table.rows == 4
 
 
