@@ -332,9 +332,7 @@ def dates_of_numbers(values: Array, where: str) -> tuple[AnyArray, str]:
         if low >= first and high <= last:
             if form.startswith("days") and high < 25_600:
                 one, two = (np.datetime64(day) + int(low) for day in ("1899-12-30", "1970-01-01"))
-                raise DataError(
-                    f"{where}: {low:.0f} is {one} in a spreadsheet, {two} counted from 1970: write dates"
-                )
+                raise DataError(f"{where}: {low:.0f} is {one} in a spreadsheet, {two} counted from 1970: write dates")
             start = np.datetime64("1899-12-30" if form.startswith("days") else "1970-01-01", "s")
             return _filled(values, start + np.round(known * scale).astype("timedelta64[s]")), form
     expected = "years, YYYYMM, YYYYMMDD, Unix seconds or days of a spreadsheet, between the years 1000 and 2200"

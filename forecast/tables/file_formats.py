@@ -6,6 +6,7 @@ each of them also under gzip; and what readers of plugins read (`forecast.Reader
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import fnmatch
 import gzip
@@ -17,7 +18,7 @@ import os
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -127,13 +128,10 @@ def _matching_readers(name: str) -> list[Record]:
     from forecast.contract.registry import get_registry
 
     plain = name.casefold().removesuffix(".gz")
-    found = []
-    for record in get_registry().records("reader"):
-        spec: Any = record.spec
-        fits = any(fnmatch.fnmatchcase(plain, pattern.casefold()) for pattern in spec.matches)
-        if fits or (not spec.matches and spec.columns):
-            found.append(record)
-    return found
+    every: list[tuple[Record, Any]] = [(record, record.spec) for record in get_registry().records("reader")]
+    return [record for record, spec in every
+            if any(fnmatch.fnmatchcase(plain, pattern.casefold()) for pattern in spec.matches)
+            or (not spec.matches and spec.columns)]  # fmt: skip
 
 
 def _has_columns(record: Record, names: Iterable[str]) -> bool:
@@ -223,22 +221,28 @@ def _parse(data: bytes, label: str, digest: str, path: Path) -> _Parsed:
     return found if isinstance(found, Mapping) else {}, partial(_table_of_document, found, label, digest, notes)
 
 
+@contextlib.contextmanager
+def _unpacking(label: str, what: str) -> Iterator[None]:
+    """Turn whatever fails in a damaged archive into an error that says what it is."""
+    try:
+        yield
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError) as error:
+        raise DataError(f"{label}: {what} that cannot be unpacked: {one_line(error, 80)}") from None
+
+
 def _unpack(data: bytes, label: str) -> bytes:
     size = 0
-    try:
-        with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:  # counted before anything is kept
-            while piece := stream.read(1 << 20):
-                size += len(piece)
-                if size > MAX_FILE_BYTES:
-                    raise DataError(
-                        f"{label}: unpacks to more than {MAX_FILE_BYTES:,} bytes; at most that many are read"
-                    )
+    with _unpacking(label, "a gzip file"), gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
+        while piece := stream.read(1 << 20):  # counted before anything is kept
+            size += len(piece)
+            _check_unpacked(size, label)
         check_memory(TEXT_MEMORY_FACTOR * size, f"{label}: reading it takes up to", error=DataError)
         return gzip.decompress(data)
-    except EOFError:
-        raise DataError(f"{label}: a gzip file that ends too early; it cannot be unpacked") from None
-    except (OSError, zlib.error) as error:
-        raise DataError(f"{label}: a gzip file that cannot be unpacked: {one_line(error, 80)}") from None
+
+
+def _check_unpacked(size: int, label: str) -> None:
+    if size > MAX_FILE_BYTES:
+        raise DataError(f"{label}: unpacks to more than {MAX_FILE_BYTES:,} bytes; at most that many are read")
 
 
 def _to_utf8(data: bytes, label: str) -> tuple[bytes, str]:
@@ -260,10 +264,8 @@ def _to_utf8(data: bytes, label: str) -> tuple[bytes, str]:
         line = data.count(b"\n", 0, nul) + 1
         raise DataError(f"{label}:{line}: a NUL byte: a binary file; expected a table (CSV, JSON, a spreadsheet)")
     try:
-        # In pieces: the whole text at once would double the memory.
-        decoder = io.TextIOWrapper(io.BytesIO(b"" if data.isascii() else data), encoding="utf-8", newline="")
-        while decoder.read(1 << 20):
-            pass
+        if not data.isascii():
+            data.decode()
     except UnicodeDecodeError:
         if sum(data[:4096].count(byte) for byte in range(9)) > 4:
             raise DataError(f"{label}: a binary file; expected a table (CSV, JSON, a spreadsheet)") from None
@@ -277,27 +279,21 @@ def _to_utf8(data: bytes, label: str) -> tuple[bytes, str]:
 def _parse_json(data: bytes, label: str) -> Any:
     """Return a JSON document, or the records of JSON lines; None if it is neither."""
     check_memory(JSON_MEMORY_FACTOR * len(data), f"{label}: reading it takes up to", error=DataError)
-    try:
-        return json.loads(data.decode("utf-8-sig"))
-    except RecursionError:
-        raise DataError(f"{label}: nested more than {MAX_RECORD_DEPTH} deep") from None
-    except ValueError as error:
-        reason = str(error)
-    text, records, at = data.decode("utf-8-sig"), list[Any](), 0
-    decoder = json.JSONDecoder()
+    text, records, at, decoder = data.decode("utf-8-sig"), list[Any](), 0, json.JSONDecoder()
     while (match := _NOT_BLANK_PATTERN.search(text, at)) is not None:
         try:
-            at = match.start()
-            record, at = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):
+            record, at = decoder.raw_decode(text, at := match.start())
+        except RecursionError:
+            raise DataError(f"{label}: nested more than {MAX_RECORD_DEPTH} deep") from None
+        except ValueError as error:
             if not records and not label.lower().removesuffix(".gz").endswith((".json", ".jsonl", ".ndjson")):
                 return None
             if len(records) > 1 and "\n" not in text[at:].strip():  # a log whose program was stopped as it wrote
                 break
             where = f"{label}:{text.count(chr(10), 0, at) + 1}" if records else label
-            raise DataError(f"{where}: no JSON that can be read: {printable(reason, 100)}") from None
+            raise DataError(f"{where}: no JSON that can be read: {one_line(error, 100)}") from None
         records.append(record)
-    return records
+    return records[0] if len(records) == 1 else records
 
 
 def _is_yaml(head: str) -> bool:
@@ -376,44 +372,31 @@ def _web_table(text: str, label: str, digest: str, notes: tuple[str, ...]) -> Ra
 
 def _zipped(data: bytes, label: str, digest: str, path: Path) -> _Parsed:
     """Read a spreadsheet, or the only file of an archive."""
-    try:
+    with _unpacking(label, "a zip archive"):
         archive = zipfile.ZipFile(io.BytesIO(data))
         members = [e for e in archive.infolist() if not e.is_dir() and not e.filename.startswith("__MACOSX/")]
-    except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
-        raise DataError(f"{label}: a zip archive that cannot be read: {one_line(error, 80)}") from None
-    names = [each.filename for each in members]
-    if sum(each.file_size for each in members) > MAX_FILE_BYTES:
-        raise DataError(f"{label}: unpacks to more than {MAX_FILE_BYTES:,} bytes; at most that many are read")
+    names, unpacked = [each.filename for each in members], sum(each.file_size for each in members)
+    _check_unpacked(unpacked, label)
     if any(name.endswith("workbook.bin") for name in names):
         raise DataError(f"{label}: a binary workbook (XLSB), which is not read; save it as XLSX")
     if any(name.endswith(".xml") for name in names):
-        unpacked = sum(each.file_size for each in members)
         check_memory(TEXT_MEMORY_FACTOR * unpacked, f"{label}: reading it takes up to", error=DataError)
-        return {}, _workbook(data, label, digest, _count_sheet_cells(archive, members, label))
+        with _unpacking(label, "a spreadsheet"):
+            n_cells = sum(
+                check_ods(archive.read(each), MAX_TABLE_CELLS, label)
+                if each.filename == "content.xml"
+                else check_xlsx_sheet(archive, each, MAX_TABLE_CELLS, label)  # a sheet of XLSX may have any name
+                for each in members
+            )
+        return {}, _workbook(data, label, digest, n_cells)
     if len(members) != 1:
         listed = ", ".join(printable(name, 40) for name in names[:5])
         raise DataError(f"{label}: a zip archive of {len(members)} files ({listed}); expected a table, or one file")
-    try:
-        with archive.open(members[0]) as stream:
-            inner = stream.read(MAX_FILE_BYTES + 1)
-    except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, OSError) as error:
-        raise DataError(f"{label}: a zip archive that cannot be read: {one_line(error, 80)}") from None
+    with _unpacking(label, "a zip archive"), archive.open(members[0]) as stream:
+        inner = stream.read(MAX_FILE_BYTES + 1)
     if len(inner) > MAX_FILE_BYTES or inner.startswith(b"PK\x03\x04"):
         raise DataError(f"{label}: an archive in an archive, or larger than it says; expected a table")
     return _parse(inner, label, digest, path)
-
-
-def _count_sheet_cells(archive: zipfile.ZipFile, members: Iterable[zipfile.ZipInfo], label: str) -> int:
-    """Return how many cells the sheets span together; raise if one of them spans too many."""
-    try:
-        return sum(
-            check_ods(archive.read(each), MAX_TABLE_CELLS, label)
-            if each.filename == "content.xml"
-            else check_xlsx_sheet(archive, each, MAX_TABLE_CELLS, label)  # a sheet of XLSX may have any name
-            for each in members
-        )
-    except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, OSError) as error:
-        raise DataError(f"{label}: a spreadsheet that cannot be read: {one_line(error, 80)}") from None
 
 
 def _workbook(data: bytes, label: str, digest: str, n_cells: int) -> RawTable:
@@ -432,8 +415,6 @@ def _workbook(data: bytes, label: str, digest: str, n_cells: int) -> RawTable:
         if not sheets:
             raise EmptyDataError(f"{label}: a spreadsheet without a cell")
         sheet = max(sheets, key=lambda each: each.height * each.width)
-        if sheet.height * sheet.width > MAX_TABLE_CELLS:
-            raise DataError(f"{label}: more than {MAX_TABLE_CELLS:,} cells; save the table alone, as CSV")
         grid = sheet.to_python(skip_empty_area=True)
     except (python_calamine.CalamineError, OSError, ValueError) as error:
         raise DataError(f"{label}: a spreadsheet that cannot be read: {one_line(error, 100)}") from None

@@ -36,7 +36,7 @@ def parse_cell_number(cell: str) -> float:
     1234.5
     """
     if len(cell) > _MAX_CHARACTERS or not _NUMBER_PATTERN.fullmatch(cell):
-        raise ValueError(f"expected a number{_hint(cell)}")
+        raise ValueError(f"expected a number{' or an empty cell (missing)' if is_missing(cell) else ''}")
     value = float(cell)
     if math.isinf(value) or (value == 0 and any(c in "123456789" for c in re.split("[eE]", cell)[0])):
         raise ValueError("the number is outside the range of double precision")
@@ -59,15 +59,6 @@ def parse_numbers(column: Sequence[str]) -> list[float]:
     return values
 
 
-#: Other people's spellings of numbers, and what to say about them.
-_FOREIGN_SPELLINGS = (
-    (re.compile(r"\s+\S.*|.*\S\s+", re.DOTALL), " (without blanks around it)"),
-    (re.compile(r"[+-]?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?"), " (without separators of thousands)"),
-    (re.compile(r"[+-]?[0-9]+,[0-9]+"), " (with a decimal point)"),
-    (re.compile(r"[+-]?[0-9]+(_[0-9]+)+(\.[0-9]+)?"), " (without underscores)"),
-    (re.compile(r"0[xX][0-9a-fA-F]+|[+-]?[0-9.]+[eE][+-]?|[+-]?[0-9]+\."), " (such as 16, 5.0 or 5e3)"),
-    (re.compile(r"[+-]?\d+([.,]\d+)?"), " in ASCII digits"),
-)
 #: Cells that say that there is no number, in lower case and without blanks around.
 MISSING_WORDS = frozenset(
     (
@@ -78,12 +69,6 @@ MISSING_WORDS = frozenset(
         "…", "\\n", ":", "*",
     )
 )  # fmt: skip
-
-
-def _hint(cell: str) -> str:
-    if is_missing(cell):
-        return " or an empty cell (missing)"
-    return next((says for pattern, says in _FOREIGN_SPELLINGS if pattern.fullmatch(cell)), "")
 
 
 def is_missing(cell: str) -> bool:

@@ -31,7 +31,7 @@ def parse_resource(resource: Resource, csv: RawTable, failures: list[str]) -> di
     >>> parse_resource(resource, RawTable({"x": ["1", "2,5", ""]}, [2, 3, 4], "a.csv", ""), failures)
     {'x': [1.0, None, None]}
     >>> failures
-    ["a.csv:3:x: '2,5': expected a number (with a decimal point)"]
+    ["a.csv:3:x: '2,5': expected a number"]
     """
     names = {field.name for field in resource.fields}
     for name in csv:
