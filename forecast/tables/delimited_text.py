@@ -406,8 +406,7 @@ def _checked_rows(
         del header[-1], units[-1]
     wider = len(body) > 1 and all(len(cells) == len(header) + 1 and cells[-1].strip() for _, cells in body)
     if wider and separator == ",":
-        counted = [cells[0] for _, cells in body] == [str(i + int(body[0][1][0] == "1")) for i in range(len(body))]
-        pairs = zip(*(map(_are_halves, cells[counted:], cells[counted + 1 :]) for _, cells in body), strict=False)
+        pairs = zip(*(map(_are_halves, cells, cells[1:]) for _, cells in body), strict=False)
         if any(map(all, pairs)):
             hint = "name the first column, or put numbers with commas in quotes"
             raise TableError(f"{label}:{line}: the rows have one cell more than the header: {hint}")

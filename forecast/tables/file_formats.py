@@ -1,7 +1,7 @@
 """From a file to the text of its cells: the format is told by the content, and everything is bounded before it is read.
 
-Text in UTF-8, UTF-16 or Latin-1 with any separator, JSON, JSON lines, YAML, spreadsheets (XLSX, XLS, ODS), Parquet,
-each of them also under gzip; and what readers of plugins read (`forecast.ReaderSpec`).
+Text in UTF-8, UTF-16 or Latin-1 with any separator, JSON, JSON lines, YAML, spreadsheets (XLSX, XLS, ODS), tables of
+web pages, each of them also under gzip; and what readers of plugins read (`forecast.ReaderSpec`).
 """
 
 from __future__ import annotations

@@ -15,10 +15,8 @@ from forecast import units
 from forecast.errors import DataError, ForecastError, printable
 
 _MARKS = {**dict.fromkeys("'’", "apostrophes"), "_": "underscores", **dict.fromkeys(" \xa0\u202f\u2009", "blanks")}
-_CURRENCY_SIGNS = {
-    "$": "USD", "US$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "R$": "BRL", "C$": "CAD", "CA$": "CAD", "A$": "AUD",
-    "AU$": "AUD", "HK$": "HKD", "S$": "SGD", "NT$": "TWD", "₹": "INR", "₩": "KRW",
-}  # fmt: skip
+_CURRENCY_SIGNS = {"$": "USD", "US$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR", "₩": "KRW",
+                   "R$": "BRL", "C$": "CAD", "A$": "AUD", "HK$": "HKD", "S$": "SGD", "NT$": "TWD"}  # fmt: skip
 #: Codes of ISO 4217 that may stand before an amount: other capitals before a number are a name ("RTX 4090").
 _CODES = "USD|EUR|GBP|JPY|CNY|RMB|CHF|CAD|AUD|NZD|INR|KRW|TWD|HKD|SGD|SEK|NOK|DKK|PLN|CZK|ILS|BRL|MXN|ZAR|TRY|RUB"
 CURRENCIES = frozenset(_CODES.split("|"))
@@ -241,14 +239,12 @@ def _numbers_in_one_unit(
     if set(counts) == {unit}:
         return values, unit, ()
     bare = counts.pop("", 0)
-    if bare and unit not in _CURRENCY_SIGNS.values() and (2 * bare > len(names) or unit == "%" or not is_unit(unit)):
+    others = [name for name in counts if name != unit]
+    odd = unit not in _CURRENCY_SIGNS.values() and (2 * bare > len(names) or unit == "%" or not is_unit(unit))
+    if bare and (odd or others):
         i = next(i for i, name in enumerate(names) if bool(name) == (2 * bare > len(names)))
         expected = "expected a number without a unit" if names[i] else f"expected a number in {printable(unit, 40)}"
         raise DataError(f"{at(i)}: '{printable(texts[i], 60)}': {expected}, as the other cells are")
-    others = [name for name in counts if name != unit]
-    if bare and others:
-        i = names.index("")
-        raise DataError(f"{at(i)}: '{printable(texts[i], 60)}': expected a unit, since the other cells have several")
     if not others:
         return values, unit, (f"{unit} (stated in {len(values) - bare:,} of {len(values):,} cells)",)
 

@@ -109,24 +109,21 @@ def _is_grid(node: Any) -> bool:
 
 def _split_frame(node: Mapping[Any, Any]) -> list[list[Any]]:
     """Return names in one list beside rows of values in another, and their labels in a third, as rows; empty if not."""
-    names = node.get("columns")
-    rows = next((rows for rows in node.values() if _is_grid([names, *rows] if isinstance(rows, list) else rows)), [])
-    if not _is_names(names) or not rows or rows is names:
-        return []
-    labels = _row_labels(node.get("index"))
-    if len(labels) != len(rows):
-        return [names, *rows]
-    return [["index", *names], *([label, *row] for label, row in zip(labels, rows, strict=True))]
+    names, labels = node.get("columns"), node.get("index")
+    for rows in node.values() if _is_names(names) else ():
+        if isinstance(rows, list) and _is_grid([names, *rows]):
+            if isinstance(labels, list) and len(labels) == len(rows) and (labels := _row_labels(labels)):
+                return [["index", *names], *([label, *row] for label, row in zip(labels, rows, strict=True))]
+            return [names, *rows]
+    return []
 
 
-def _row_labels(labels: Any) -> list[Any]:
+def _row_labels(labels: list[Any]) -> list[str]:
     """Return the labels of rows, dates for the milliseconds that pandas writes; none if they only count the rows."""
-    texts = list(map(str, labels)) if isinstance(labels, list) else []
-    if texts == [str(i) for i in range(len(texts))]:
-        return []
+    texts = list(map(str, labels))
     if all(text.isdigit() and len(text) in (12, 13) for text in texts):
         return [str(np.datetime64(int(text), "ms")) for text in texts]
-    return list(labels)
+    return texts if texts != [str(i) for i in range(len(texts))] else []
 
 
 def _is_names(node: Any) -> bool:

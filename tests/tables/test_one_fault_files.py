@@ -165,7 +165,7 @@ def test_decimal_commas_are_decided_for_the_column(tmp_path: Path) -> None:
             read(tmp_path, text).numeric("y")
         assert read(tmp_path, text, decimal="comma")["y"].tolist() == comma
         assert read(tmp_path, text, decimal="point")["y"].tolist() == point
-    with pytest.raises(DataError, match=r"a\.csv:4:y: '5': expected a unit, since the other cells have several"):
+    with pytest.raises(DataError, match=r"a\.csv:4:y: '5': expected a number in GB, as the other cells are"):
         read(tmp_path, "x,y\n1,3 GB\n2,2 TB\n3,5\n").numeric("y")
     with pytest.raises(DataError, match="has a decimal point and"):
         read(tmp_path, "x;y\n1;2,55\n2;3.55\n").numeric("y")
