@@ -28,8 +28,8 @@ def read(
 
     The format of a file is told by its content: text with any separator, in UTF-8, UTF-16 or Latin-1, with lines above
     the header, units below it and totals at the end; JSON, JSON lines, YAML, XLSX, XLS, ODS, Parquet and tables of
-    web pages; all of them under gzip; and what readers of plugins read. A column is understood at its first use: numbers in any spelling
-    (``$1,200``, ``3.5 %``, ``12 GB``), dates in any form, or text.
+    web pages; all of them under gzip; and what readers of plugins read. A column is understood at its first use:
+    numbers in any spelling (``$1,200``, ``3.5 %``, ``12 GB``), dates in any form, or text.
 
     Parameters
     ----------
