@@ -405,12 +405,15 @@ def _checked_rows(
     if body and not header[-1] and all(len(cells) < len(header) for _, cells in body):
         del header[-1], units[-1]
     wider = len(body) > 1 and all(len(cells) == len(header) + 1 and cells[-1].strip() for _, cells in body)
-    if wider and separator == ",":
+    first = [cells[0] for _, cells in body]
+    counts = first in ([str(i + start) for i in range(len(body))] for start in (0, 1))
+    # R separates by blanks, and counts the rows or names them
+    if wider and (separator == "," or (separator == BLANKS and all(map(is_value, first)) and not counts)):
         pairs = zip(*(map(_are_halves, cells, cells[1:]) for _, cells in body), strict=False)
         if any(map(all, pairs)):
-            hint = "name the first column, or put numbers with commas in quotes"
+            hint = "name the first column, or put numbers with separators in quotes"
             raise TableError(f"{label}:{line}: the rows have one cell more than the header: {hint}")
-    if wider and len({cells[0] for _, cells in body}) == len(body):
+    if wider and len(set(first)) == len(body):
         header.insert(0, "")  # what R writes: row names without a header
         units.insert(0, "")
     failures = [

@@ -274,8 +274,16 @@ CALLED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("text", ["x,y\n2018,1,234\n2019,2,345\n", "n,y\na,1,234\nb,2,345\n", "x,y\n1,1,2\n2,2,3\n"])
-def test_commas_in_numbers_move_no_column(text: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x,y\n2018,1,234\n2019,2,345\n",
+        "n,y\na,1,234\nb,2,345\n",
+        "x,y\n1,1,2\n2,2,3\n",
+        "x y\n2018 1 234\n2019 2 345\n",
+    ],
+)
+def test_separators_in_numbers_move_no_column(text: str, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="one cell more than the header: name the first column, or put numbers"):
         read(tmp_path, text)
 
