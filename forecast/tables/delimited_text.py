@@ -286,9 +286,12 @@ def table_of_rows(
 def _joined_levels(header: list[str], body: list[Row]) -> tuple[list[str], list[Row]]:
     """Return the names that pandas writes in several rows, of which the last names the index alone, as one a column."""
     lowest = next((i for i, (_, cells) in enumerate(body[:5]) if len(cells) > 2 and _width(cells) == 1), 0)
+    if header[0] or len(set(header)) == len(header) or not lowest:
+        return header, body
     levels = [header[1:], *(cells[1:] for _, cells in body[:lowest])]
-    cells = sum(levels, body[lowest][1][:1]) if body else []
-    if header[0] or len(set(header)) == len(header) or not lowest or any(map(is_value, cells)):
+    above, below = ([is_value(cells[0]) for _, cells in part] for part in (body[: lowest + 1], body[lowest + 1 :]))
+    # words in an index of numbers are no rows of it
+    if any(above) or not ((below and all(below)) or not any(is_value(name) for level in levels for name in level)):
         return header, body
     return [body[lowest][1][0], *map(".".join, zip(*levels, strict=False))], body[lowest + 1 :]
 

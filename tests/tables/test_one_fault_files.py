@@ -238,6 +238,7 @@ STRUCTURES: dict[str, str | bytes] = {
     "lines around cells": "┌─┬─┐\n│x│y│\n╞═╪═╡\n" + "".join(f"│{i}┆{i + 1.5}│\n" for i in range(1, 5)) + "└─┴─┘\n",
     "a bar in a cell": "|n|x|y|\n|---|---|---|\n" + "".join(f"|a \\| b|{i}|{i + 1.5}|\n" for i in range(1, 5)),
     "levels of names": ",y,y\n,so,or\nx,,\n" + "".join(f"{i},{i + 1.5},0\n" for i in range(1, 5)),
+    "levels of numbers": ",y,y\nlr,0.1,0.2\nx,,\n" + "".join(f"{i},{i + 1.5},0\n" for i in range(1, 5)),
     "a series": ",y\n" + "".join(f"{i},{i + 1.5}\n" for i in range(1, 5)),
     "a web page": "<html><!-- <table><tr> --><table><tr><td>menu</table><TABLE border=1><tr><th>x<th>y</tr>" + "".join(
         f"<tr><td><a href=a>{i}</a></td><td>&nbsp;{i + 1.5}</td></tr>" for i in range(1, 5)) + "</table></html>",
@@ -269,8 +270,8 @@ STRUCTURES: dict[str, str | bytes] = {
 #: What the columns are called in files that do not say it, or say more.
 CALLED = {
     "a series": ("index", "y"), "a series by index": ("index", "y"), "a split series": ("index", "y"),
-    "levels of names": ("x", "y.so"), "rows without names": ("column 1", "column 2"),
-    "rows in records": ("log.1", "log.2"),
+    "levels of names": ("x", "y.so"), "levels of numbers": ("x", "y.0.1"),
+    "rows without names": ("column 1", "column 2"), "rows in records": ("log.1", "log.2"),
 }  # fmt: skip
 
 
