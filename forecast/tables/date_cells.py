@@ -130,15 +130,13 @@ def parse_dates(texts: Sequence[str], order: str, where: str, at: Any) -> tuple[
             pass
     codes: dict[str, int] = {}
     places = np.array([codes.setdefault(text, len(codes)) for text in texts], dtype=np.intp)
-    first = {text: texts.index(text) for text in codes} if len(codes) < 50 else {}
     matches = []
     forms = ((_FISCAL, _SEASON),) if _are_seasons(list(codes)) else _FORMS
     for text in codes:
         bare = _without_remark(text)
         group, match = next(((group, m) for group, form in forms if (m := form.fullmatch(bare))), (0, None))
         if match is None:
-            row = first.get(text, texts.index(text))
-            raise DataError(f"{at(row)}: '{printable(text, 60)}': expected a date, as the other cells are")
+            raise DataError(f"{at(texts.index(text))}: '{printable(text, 60)}': expected a date, as the other cells are")
         matches.append((group, match))
     _check_one_form([group for group, _ in matches], list(codes), texts, at)
     order, notes = _find_order([m for _, m in matches], list(codes), order, where)

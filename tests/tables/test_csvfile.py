@@ -44,23 +44,6 @@ def test_remarks_before_the_header_are_skipped_and_counted(end: str, mark: str) 
 
 
 @pytest.mark.parametrize(
-    "data",
-    [
-        b"x,y\n1,2\n3,4\n",
-        b"\xef\xbb\xbfx,y\n1,2\n3,4\n",
-        b"x,y\r\n1,2\r\n3,4\r\n",
-        b"x,y\n1,2\r\n3,4\r",
-        b"x,y\n1,2\n3,4",
-        b'"x",y\n"1",2\n3,"4"\n',
-        b"\n\nx,y\n1,2\n\n3,4\n\n",
-    ],
-    ids=["plain", "byte-order mark", "CRLF", "mixed", "no final newline", "quoted", "blank lines"],
-)
-def test_bad_input_059_accepted_variants(data: bytes) -> None:
-    assert dict(parse(data)) == {"x": ["1", "3"], "y": ["2", "4"]}
-
-
-@pytest.mark.parametrize(
     ("data", "says"),
     [
         (b"x,y\n1,2\n1,2,3\n1\n4,5\n", r"a\.csv:3: 3 cells where the header names 2 columns; a\.csv:4: 1 cells"),

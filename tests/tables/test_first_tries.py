@@ -98,12 +98,6 @@ def test_a_bare_comma_keeps_both_readings(tmp_path):
     assert forecast.read(path)["price"].tolist() == [1234, 1234567, 2345678]
 
 
-def test_a_markdown_table(tmp_path):
-    path = write(tmp_path / "a.md", "| model name | loss   (nats) |", "|---|---:|", "| a | 2.5 |", "| b | 2.25 |")
-    columns = forecast.read(path)
-    assert {name: columns[name].tolist() for name in columns} == {"model name": ["a", "b"], "loss (nats)": [2.5, 2.25]}
-
-
 def test_a_name_given_twice_is_one_error_everywhere(tmp_path):
     path = write(tmp_path / "a.csv", "year,y,y", *(f"{year},{year - 2000},{year}" for year in YEARS))
     says = "column 'y' is given 2 times: say 'y (1)' or 'y (2)'"

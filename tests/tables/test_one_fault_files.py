@@ -209,6 +209,7 @@ STRUCTURES: dict[str, str | bytes] = {
     "Latin-1": ("x,y,café\n" + "".join(f"{i},{i + 1.5},é\n" for i in range(1, 5))).encode("latin-1"),
     "CR": PLAIN.replace("\n", "\r"),
     "CRLF": PLAIN.replace("\n", "\r\n"),
+    "ends of several kinds": PLAIN.replace("1,2.5\n", '"1",2.5\r\n').removesuffix("\n") + "\r",
     "gzip": gzip.compress(PLAIN.encode()),
     "lines above": "Results of the year\nSource: us\n\n" + PLAIN,
     "commas above": "Results of the year,\n,\n" + PLAIN,
@@ -236,7 +237,7 @@ STRUCTURES: dict[str, str | bytes] = {
     "places below dashes": "a  x   y\n-- - ---\n" + "".join(
         f"{'' if i else 'u':<2} {row['x']} {row['y']}\n" for i, row in enumerate(ROWS)),
     "lines around cells": "┌─┬─┐\n│x│y│\n╞═╪═╡\n" + "".join(f"│{i}┆{i + 1.5}│\n" for i in range(1, 5)) + "└─┴─┘\n",
-    "a bar in a cell": "|n|x|y|\n|---|---|---|\n" + "".join(f"|a \\| b|{i}|{i + 1.5}|\n" for i in range(1, 5)),
+    "a bar in a cell": "| n | x | y |\n|:--|---|--:|\n" + "".join(f"|a \\| b|{i}|{i + 1.5}|\n" for i in range(1, 5)),
     "levels of names": ",y,y\n,so,or\nx,,\n" + "".join(f"{i},{i + 1.5},0\n" for i in range(1, 5)),
     "levels of numbers": ",y,y\nlr,0.1,0.2\nx,,\n" + "".join(f"{i},{i + 1.5},0\n" for i in range(1, 5)),
     "a series": ",y\n" + "".join(f"{i},{i + 1.5}\n" for i in range(1, 5)),
