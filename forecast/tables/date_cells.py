@@ -136,7 +136,8 @@ def parse_dates(texts: Sequence[str], order: str, where: str, at: Any) -> tuple[
         bare = _without_remark(text)
         group, match = next(((group, m) for group, form in forms if (m := form.fullmatch(bare))), (0, None))
         if match is None:
-            raise DataError(f"{at(texts.index(text))}: '{printable(text, 60)}': expected a date, as the other cells are")
+            place = at(texts.index(text))
+            raise DataError(f"{place}: '{printable(text, 60)}': expected a date, as the other cells are")
         matches.append((group, match))
     _check_one_form([group for group, _ in matches], list(codes), texts, at)
     order, notes = _find_order([m for _, m in matches], list(codes), order, where)

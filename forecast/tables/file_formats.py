@@ -312,7 +312,7 @@ def _parse_yaml(data: bytes, label: str) -> Any:
         raise UsageError(f"{label}: reading YAML needs PyYAML: pip install 'lawcast[yaml]'") from None
     if len(data) > MAX_YAML_BYTES:
         raise DataError(f"{label}: {len(data):,} bytes of YAML; at most {MAX_YAML_BYTES:,} are read")
-    loader = type("TableLoader", (getattr(yaml, "CSafeLoader", yaml.SafeLoader),), {})
+    loader: Any = type("TableLoader", (getattr(yaml, "CSafeLoader", yaml.SafeLoader),), {})
     for kind in ("bool", "int", "float"):  # in a table 1:30 is not 90, 010 not 8, and the country NO not false
         build = loader.yaml_constructors[tag := f"tag:yaml.org,2002:{kind}"]
         loader.add_constructor(tag, lambda own, node, build=build: (

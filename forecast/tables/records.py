@@ -107,14 +107,14 @@ def _is_grid(node: Any) -> bool:
     return isinstance(node, list) and len(node) > 1 and all(map(_is_cells, node)) and len(set(map(len, node))) == 1
 
 
-def _split_frame(node: Mapping[Any, Any]) -> list[list[Any]]:
+def _split_frame(node: Mapping[Any, Any]) -> list[Any]:
     """Return names in one list beside rows of values in another, and their labels in a third, as rows; empty if not."""
-    names, labels = node.get("columns"), node.get("index")
+    names, labels = node.get("columns", []), node.get("index")
     for rows in node.values() if _is_names(names) else ():
         if isinstance(rows, list) and _is_grid([names, *rows]):
-            if isinstance(labels, list) and len(labels) == len(rows) and (labels := _row_labels(labels)):
-                return [["index", *names], *([label, *row] for label, row in zip(labels, rows, strict=True))]
-            return [names, *rows]
+            found = _row_labels(labels) if isinstance(labels, list) and len(labels) == len(rows) else []
+            labelled = [[label, *row] for label, row in zip(found, rows, strict=False)]
+            return [["index", *names], *labelled] if found else [names, *rows]
     return []
 
 
