@@ -469,14 +469,15 @@ def _is_spelt_as(described: Field, cell: str) -> bool:
 
 
 def _comma_hint(table: RawTable) -> str:
-    """Return what a file suggests of commas in numbers: they are no decimal ones if they separate its cells.
+    """Return what a file suggests of commas in numbers: hardly decimal ones, unless cells have such.
 
     Semicolons are written by programs whose decimals have commas, and by others: ``"either"`` if no cell tells.
     """
-    if table.separator in (",", ""):
-        return "point"
     some = [cell.strip() for cells in table.values() for cell in cells[:N_HINT_ROWS] if "," in cell or "." in cell]
-    if any(map(has_decimal_comma, some)):
+    told = any(map(has_decimal_comma, some))
+    if table.separator in (",", ""):
+        return "" if told else "point"
+    if told:
         return "comma"
     swapped = (cell.translate(_SWAPPED_MARKS) for cell in some)
     return ("point" if any(map(has_decimal_comma, swapped)) else "either") if table.separator == ";" else ""

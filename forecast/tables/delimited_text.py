@@ -43,7 +43,9 @@ _GUARDED_PATTERN = re.compile(r"'+[=+\-@#\t\r\n]")
 _NUMBER_PATTERN = re.compile(r"[-+(]?[$€£]?[\d.,'_]*\d[\d.,'_]*([eE][-+]?\d+)?[)%]?")
 _DATE_PATTERN = re.compile(r"\d{1,4}[-/.]\d{1,2}([-/.]\d{1,4})?([T ].*)?")
 _TOTAL_PATTERN = re.compile(
-    r"((grand |sub-?)?total|totals|sum|mean|average|median|min|max|minimum|maximum|std|count)\W*", re.IGNORECASE
+    r"((grand |sub-?)?total|totals|totale|totaal|sum|summe|suma|somme|somma|soma|gesamt|insgesamt|mean|average|median|"
+    r"mittelwert|durchschnitt|moyenne|promedio|gemiddelde|min|max|minimum|maximum|std|count)\W*",
+    re.IGNORECASE,
 )
 #: A remark; a row that begins so and has values is a row.
 _NOTE_PATTERN = re.compile(r"(source|sources|note|notes)\b.*|[*†]+\s*\w.*|\(\d+ rows?\)", re.IGNORECASE | re.DOTALL)
@@ -405,8 +407,6 @@ def _checked_rows(
     """Return the cells of every row, as many as the header; raise if a row has more that hold something, or fewer."""
     if len(header) > MAX_COLUMNS:
         raise TableError(f"{label}:{line}: {len(header):,} columns; at most {MAX_COLUMNS:,} are read")
-    if body and not header[-1] and all(len(cells) < len(header) for _, cells in body):
-        del header[-1], units[-1]
     wider = len(body) > 1 and all(len(cells) == len(header) + 1 and cells[-1].strip() for _, cells in body)
     first = [cells[0] for _, cells in body]
     counts = first in ([str(i + start) for i in range(len(body))] for start in (0, 1))

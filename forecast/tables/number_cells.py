@@ -233,13 +233,11 @@ def _numbers_in_one_unit(
 ) -> tuple[list[float], str, tuple[str, ...]]:
     """Return the values in the unit that most cells have."""
     counts = Counter(names)
-    if set(counts) == {""}:
-        return values, "", ()
-    unit, _ = Counter(name for name in names if name).most_common(1)[0]
-    if set(counts) == {unit}:
-        return values, unit, ()
     bare = counts.pop("", 0)
+    unit = counts.most_common(1)[0][0] if counts else ""
     others = [name for name in counts if name != unit]
+    if not others and not (bare and unit):
+        return values, unit, ()
     odd = unit not in _CURRENCY_SIGNS.values() and (2 * bare > len(names) or unit == "%" or not is_unit(unit))
     if bare and (odd or others):
         i = next(i for i, name in enumerate(names) if bool(name) == (2 * bare > len(names)))

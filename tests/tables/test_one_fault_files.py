@@ -159,6 +159,7 @@ def test_decimal_commas_are_decided_for_the_column(tmp_path: Path) -> None:
     for text, readings, comma, point in (
         ("x\ty\n1\t1,234\n2\t2,345\n", "'1,234' is 1234 or 1.234", [1.234, 2.345], [1234, 2345]),
         ("x;y\n1;1.234\n2;2.345\n", "'1.234' is 1.234 or 1234", [1234, 2345], [1.234, 2.345]),
+        ('x,y\n"2,5","1,234"\n"3,5","2,345"\n', "'1,234' is 1234 or 1.234", [1.234, 2.345], [1234, 2345]),
         ("x,y\n1,€1.234\n2,€2.345\n", "'1.234' is 1.234 or 1234", [1234, 2345], [1.234, 2.345]),
     ):
         with pytest.raises(DataError, match=f"{readings}: say --decimal point or --decimal comma"):
@@ -216,6 +217,7 @@ STRUCTURES: dict[str, str | bytes] = {
     "units below": PLAIN.replace("x,y\n", "x,y\n(s),(m)\n"),
     "a footer": PLAIN + "\nMean,3\n",
     "a footer of one cell": PLAIN + "Source: us\n",
+    "a sum in German": "n,x,y\n" + "".join(f"so,{i},{i + 1.5}\n" for i in range(1, 5)) + "Summe,10,16\n",
     "an index": "\n".join(f"{i - 1 if i else ''},{line}" for i, line in enumerate(PLAIN.splitlines())),
     "trailing commas": PLAIN.replace("\n", ",\n"),
     "blanks round names": PLAIN.replace("x,y", " x , y "),
