@@ -249,11 +249,9 @@ def _to_utf8(data: bytes, label: str) -> tuple[bytes, str]:
     """Return text as UTF-8, and the encoding it had if that was another."""
     marks = {b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
     wide = next((encoding for mark, encoding in marks.items() if data.startswith(mark)), "")
-    if not wide and b"\0" in data[:4096]:
-        pairs = len(data[:4096]) // 2
-        odd, even = data[1:4096:2].count(0), data[0:4096:2].count(0)
-        if min(odd, even) < 0.1 * pairs:  # else zeros
-            wide = "utf-16-le" if odd > 0.7 * pairs else "utf-16-be" if even > 0.7 * pairs else ""
+    first, second = (data[i:4096:2].count(0) / max(1, len(data[:4096]) // 2) for i in (0, 1))
+    if not wide and min(first, second) < 0.1 and max(first, second) > 0.7:  # else no text, or zeros
+        wide = "utf-16-be" if first > second else "utf-16-le"
     if wide:
         name = wide[:6].upper()
         try:
