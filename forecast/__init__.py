@@ -21,7 +21,9 @@ def catalogue(kind: str = "law") -> Catalogue:
 
     Parameters
     ----------
-    kind : {"law", "shape", "table", "model", "quantity", "scenario", "claim", "score", "reader", "unit", "command"}
+    kind : str
+        ``"law"``, ``"objective"``, ``"shape"``, ``"table"``, ``"model"``, ``"quantity"``, ``"scenario"``, ``"claim"``,
+        ``"score"``, ``"reader"``, ``"unit"`` or ``"command"``.
 
     Returns
     -------

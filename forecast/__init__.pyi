@@ -28,6 +28,7 @@ from .contract.specs import (
     LawSpec as LawSpec,
     MixtureSpec as MixtureSpec,
     ModelSpec as ModelSpec,
+    ObjectiveSpec as ObjectiveSpec,
     ProtocolSpec as ProtocolSpec,
     PublishedFit as PublishedFit,
     QuantitySpec as QuantitySpec,

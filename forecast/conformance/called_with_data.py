@@ -1,4 +1,4 @@
-"""Scores and readers are called with data, as a backtest and a table call them."""
+"""Objectives, scores and readers are called with data, as a fit, a backtest and a table call them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ import numpy as np
 
 from forecast.base.lazy import xr
 from forecast.conformance.law_checks import refuse, reject_writes
+from forecast.contract.plugin_calls import call_guarded
 from forecast.contract.registry import Record, import_target
 from forecast.errors import PluginError, one_line, printable
+from forecast.fit.objectives import find_objective
 
 GRAMMAR = "f(forecast, observed, *, reduce_dims=None, preserve_dims=None, weights=None)"
 #: What a reader is given where its record names no file.
@@ -37,6 +39,45 @@ def _check_signature(record: Record, code: Callable[..., Any], grammar: str, *gi
         raise refuse(record, f"cannot be called as {grammar}: {printable(problem, 120)}") from None
     except ValueError:  # built-in code that does not say what it takes
         pass
+
+
+# Objectives -----------------------------------------------------------------------------------------------------------
+
+#: Step of the differences that derivatives of losses are held to, and their error as a share of the largest one.
+LOSS_STEP, LOSS_RTOL = 1e-5, 1e-4
+
+
+def objective_derives(record: Record) -> None:
+    """Its loss is finite and of its own fit alone, and both derivatives are, on the rows that it takes."""
+    objective, what = find_objective(record.full_name), f"objective '{record.full_name}': row_rules"
+    rng = np.random.default_rng(0)
+    f, y = rng.uniform(0.1, 0.9, (3, 40)), np.round(rng.uniform(1, 9, (1, 40)))
+    y[0, ::2] = f[0, ::2] + 0.01  # counts, and what lies close to the law
+    options = {n: 0.5 if v is None else v for n, v in {objective.tuning: None, **objective.defaults}.items()}
+    columns = {n: np.full(y.shape, 9.0 if (v := objective.defaults[n]) is None else v) for n in objective.columns}
+    rules = call_guarded(what, lambda: tuple(objective.row_rules(y, columns)))
+    good = ~np.any([np.zeros(y.shape, dtype=bool), *(rule.bad for rule in rules)], axis=0)
+    if not good.any():
+        raise unittest.SkipTest(f"takes none of the numbers from 0.1 to 9: {rules[0].text((0, 0))}")
+    options |= {name: column[good] for name, column in columns.items()}
+    f, y = objective.linked(f[:, good[0]]), objective.linked(y[good])
+    f.flags.writeable = y.flags.writeable = False
+
+    def losses(f: Any) -> Any:
+        with reject_writes(record, "pointwise"):
+            return np.array(objective.losses(f, y, options))
+
+    whole = losses(f)
+    if not np.isfinite(whole).all():
+        raise refuse(record, "pointwise: expected finite numbers where law and observation are good")
+    if not np.array_equal(whole[:, 1:2], losses(f[1:2])):
+        raise refuse(record, "pointwise: a fit among others has another loss than alone")
+    slopes = (losses(f + LOSS_STEP) - losses(f - LOSS_STEP)) / (2 * LOSS_STEP)
+    for which, given, slope in zip(("first", "second"), whole[1:], slopes[:2], strict=True):
+        worst = np.unravel_index(np.argmax(np.abs(given - slope)), slope.shape)
+        if abs(given[worst] - slope[worst]) > LOSS_RTOL * np.abs(slope).max():
+            said = f"is {given[worst]:.6g} where differences are {slope[worst]:.6g}"
+            raise refuse(record, f"pointwise: the {which} derivative {said}")
 
 
 # Scores -------------------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from forecast.base.distributions import distribution
 from forecast.base.streams import Streams
 from forecast.conformance import constraint_checks
 from forecast.conformance.answer_checks import Breach, find_breaches, lever_breaches
-from forecast.conformance.called_with_data import load_code, reader_reads, score_scores
+from forecast.conformance.called_with_data import load_code, objective_derives, reader_reads, score_scores
 from forecast.conformance.law_checks import LAW_CHECKS, check_array, refuse, reject_writes
 from forecast.conformance.shape_checks import SHAPE_CHECKS
 from forecast.contract.registry import Record, Registry, get_registry, import_target
@@ -363,6 +363,7 @@ CHECKS: Mapping[str, tuple[tuple[str, Callable[[Record], object]], ...]] = {
     "quantity": (("its forecast and its rivals answer", _quantity_answers),),
     "claim": (("computes, and says where it disagrees", _claim_computes),),
     "unit": (("parses", _unit_parses),),
+    "objective": (("its loss, derivatives and rows agree", objective_derives),),
     "score": (("its code loads", load_code), ("scores in the grammar of scores", score_scores)),
     "reader": (("its code loads", load_code), ("reads", reader_reads)),
     "command": (("its code loads", _command_loads),),

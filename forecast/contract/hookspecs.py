@@ -22,6 +22,7 @@ from forecast.contract.specs import (
     FunctionSpec,
     LawSpec,
     ModelSpec,
+    ObjectiveSpec,
     QuantitySpec,
     ReaderSpec,
     ScenarioSpec,
@@ -51,6 +52,21 @@ def forecast_laws() -> Iterable[LawSpec]:  # type: ignore[empty-body]
     ...     yield LawSpec(name="power", variables={"x": ""}, expression="beta*x**-c", reference="Hestness 2017, eq. 1")
     >>> [law.name for law in forecast_laws()]
     ['power']
+    """
+
+
+@hookspec
+def forecast_objectives() -> Iterable[ObjectiveSpec]:  # type: ignore[empty-body]
+    """Which objectives do you bring? What a fit minimises: a loss of law and observation.
+
+    Examples
+    --------
+    >>> from forecast import ObjectiveSpec, hookimpl
+    >>> @hookimpl
+    ... def forecast_objectives():
+    ...     yield ObjectiveSpec(name="log-cosh", target="my_plugin.objectives:LogCosh", reference="Saleh & Saleh 2022")
+    >>> [objective.target for objective in forecast_objectives()]
+    ['my_plugin.objectives:LogCosh']
     """
 
 

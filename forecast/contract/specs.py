@@ -36,9 +36,9 @@ from forecast.errors import printable
 
 __all__ = [
     "ClaimSpec", "CommandSpec", "DatedForecast", "EstimateSpec", "FunctionSpec", "Input", "LawSpec",
-    "MixtureSpec", "ModelSpec", "ProtocolSpec", "PublishedFit", "QuantitySpec", "ReaderSpec", "RelationSpec",
-    "RivalForecast", "ScenarioSpec", "ScoreSpec", "SeriesShape", "ShapeSpec", "Spec", "TableSpec", "TrendSpec",
-    "UnitSpec",
+    "MixtureSpec", "ModelSpec", "ObjectiveSpec", "ProtocolSpec", "PublishedFit", "QuantitySpec", "ReaderSpec",
+    "RelationSpec", "RivalForecast", "ScenarioSpec", "ScoreSpec", "SeriesShape", "ShapeSpec", "Spec", "TableSpec",
+    "TrendSpec", "UnitSpec",
 ]  # fmt: skip
 
 
@@ -163,6 +163,23 @@ class LawSpec(Spec):
             self._refuse("expression", "give an expression or a target, one of the two")
         if (self.equals is None) != (self.between is None) or (self.equals is not None and self.target is not None):
             self._refuse("equals", "an implicit law has an expression, equals and between")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ObjectiveSpec(Spec):
+    """What a fit may minimise: ``target`` names a subclass of `forecast.fit.objectives.Objective`.
+
+    Parameters
+    ----------
+    target : str
+    log : bool
+        The loss sees logarithms of law and observations. Squares and squares of logarithms are two objectives.
+    """
+
+    kind: ClassVar[str] = "objective"
+
+    target: str = text_field()
+    log: bool = flag_field(False)
 
 
 def _is_constraint_name(value: object) -> bool:

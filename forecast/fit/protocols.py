@@ -350,7 +350,7 @@ def _best_start(
     for first in range(0, len(costs), step):
         part = slice(first, first + step)
         predicted = law.value({n: v[part] for n, v in grid.items()}, **seen.variables)
-        costs[part] = np.sum(seen.weights * loss.pointwise(objective.linked(predicted), y, options)[0], axis=-1)
+        costs[part] = np.sum(seen.weights * loss.losses(objective.linked(predicted), y, options)[0], axis=-1)
     best = np.argmin(np.where(np.isfinite(costs), costs, np.inf), axis=0)
     found = {name: np.ravel(values)[best] for name, values in grid.items()}
     return found if request.by is not None else {name: float(value) for name, value in found.items()}

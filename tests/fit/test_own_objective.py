@@ -1,4 +1,4 @@
-"""An objective of one's own is one class and its registration: then a fit does with it what it does with ours."""
+"""An objective of one's own is one class and its record: then a fit does with it what it does with ours."""
 
 from collections.abc import Iterator, Mapping
 from typing import ClassVar
@@ -8,8 +8,9 @@ import pytest
 from scipy.optimize import minimize
 
 import forecast
-from forecast.errors import DataError, UnknownNameError, UsageError
-from forecast.fit.objectives import OBJECTIVES, Objective, Option, RowRule, register
+from forecast.conformance.kit import run_checks
+from forecast.errors import DataError, PluginError, UnknownNameError, UsageError
+from forecast.fit.objectives import OBJECTIVES, Objective, Option, RowRule
 
 LAW = forecast.Law("E + b*x**-c", variables=["x"], positive=["E", "b", "c"])
 X = np.geomspace(1, 1e4, 30)
@@ -29,15 +30,79 @@ class LogCosh(Objective):
         return value, options["span"] * np.tanh(z), 1 - np.tanh(z) ** 2
 
     def row_rules(self, y, columns) -> Iterator[RowRule]:
-        yield from super().row_rules(y, columns)
         yield RowRule(y > 100, "{y:g} is above 100", numbers={"y": y})
 
 
+class OneSum(LogCosh):
+    def pointwise(self, f, y, options):
+        return super().pointwise(f, y, options)[0].sum(), f, f
+
+
+class TwoParts(LogCosh):
+    def pointwise(self, f, y, options):
+        return super().pointwise(f, y, options)[:2]
+
+
+class Slope(LogCosh):
+    def pointwise(self, f, y, options):
+        value, first, second = super().pointwise(f, y, options)
+        return value, 2 * first, second
+
+
+class Couples(LogCosh):
+    def pointwise(self, f, y, options):
+        value, first, second = super().pointwise(f, y, options)
+        return value + f.mean(axis=0), first, second
+
+
+class Writes(LogCosh):
+    def pointwise(self, f, y, options):
+        f -= y
+        return super().pointwise(f, 0 * y, options)
+
+
+class NoRules(LogCosh):
+    def row_rules(self, y, columns):
+        return None
+
+
+class Abstract(Objective):
+    pass
+
+
+class Alien:
+    pass
+
+
+FAULTS = {
+    "onesum": "pointwise: expected the loss and its two derivatives, (3, 40) each, got () and (3, 40) and (3, 40)",
+    "twoparts": "(3, 40) each, got (3, 40) and (3, 40)",
+    "slope": "pointwise: the first derivative is",
+    "couples": "pointwise: a fit among others has another loss than alone",
+    "writes": "pointwise writes into its inputs",
+    "norules": "row_rules: TypeError",
+    "abstract": "expected a subclass of forecast.fit.objectives.Objective with a method pointwise",
+    "alien": "expected a subclass of forecast.fit.objectives.Objective with a method pointwise",
+}
+
+
+def record(name, *, log=False, of=None):
+    """Return the record of a class of this module, or of an objective of ours."""
+    target = f"{type(of).__module__}:{type(of).__name__}" if of else f"{__name__}:{name}"
+    return forecast.ObjectiveSpec(name=name.lower().replace("_", "-"), target=target, log=log, reference="r")
+
+
 @pytest.fixture(autouse=True)
-def registered(monkeypatch):
-    monkeypatch.setattr("forecast.fit.objectives.OBJECTIVES", OBJECTIVES | {})
-    for log in (False, True):
-        register(LogCosh("log_cosh_log" if log else "log_cosh", log=log))
+def registered():
+    faulty = [each.__name__ for each in (*LogCosh.__subclasses__(), Abstract, Alien)]
+    ours = [record(f"our_{name}", log=each.log, of=each) for name, each in OBJECTIVES.items()]
+    forecast.register(record("LogCosh"), *map(record, faulty), *ours, name="own")
+    forecast.register(
+        forecast.ObjectiveSpec(name="cosh", target=f"{__name__}:LogCosh", log=True, reference="r"), name="log"
+    )
+    yield
+    forecast.unregister("own")
+    forecast.unregister("log")
 
 
 def written_out(u, y, log):
@@ -49,7 +114,7 @@ def written_out(u, y, log):
 
 @pytest.mark.parametrize("log", [False, True])
 def test_it_ends_where_scipy_does(log):
-    fit = LAW.fit({"x": X, "y": Y[0]}, objective="log_cosh_log" if log else "log_cosh")
+    fit = LAW.fit({"x": X, "y": Y[0]}, objective="log/cosh" if log else "logcosh")
     best = minimize(written_out, np.log([0.4, 2.5, 0.5]), (Y[0], log), method="BFGS", options={"gtol": 1e-10})
     assert fit.converged
     assert fit.objective == pytest.approx(best.fun, rel=1e-9)
@@ -58,7 +123,7 @@ def test_it_ends_where_scipy_does(log):
 
 
 def test_its_standard_errors_are_the_sandwich():
-    fit = LAW.fit({"x": X, "y": Y[0]}, objective="log_cosh")
+    fit = LAW.fit({"x": X, "y": Y[0]}, objective="own/logcosh")
     p = np.array(list(fit.values.values()))
 
     def slopes(p):
@@ -76,9 +141,9 @@ def test_its_standard_errors_are_the_sandwich():
 
 
 def test_many_curves_bootstraps_and_files_take_it(tmp_path):
-    fits = LAW.fit(CURVES, by="curve", objective="log_cosh_log", options={"span": 0.05})
+    fits = LAW.fit(CURVES, by="curve", objective="log/cosh", options={"span": 0.05})
     assert fits.converged.all()
-    one = LAW.fit({"x": X, "y": Y[1]}, objective="log_cosh_log", options={"span": 0.05}, bootstrap=40)
+    one = LAW.fit({"x": X, "y": Y[1]}, objective="log/cosh", options={"span": 0.05}, bootstrap=40)
     for name in LAW.parameters:
         assert float(fits.params[name][1]) == pytest.approx(one.values[name], rel=1e-8)
     low, high = one.interval("c", method="bootstrap")
@@ -91,30 +156,49 @@ def test_many_curves_bootstraps_and_files_take_it(tmp_path):
 def test_its_own_rule_and_options_are_held_to():
     wrong = {**CURVES, "y": np.where(np.arange(90) == 34, 200.0, CURVES["y"])}
     with pytest.raises(DataError, match=r"200 is above 100 in row 35 of 90"):
-        LAW.fit(wrong, objective="log_cosh")
-    fits = LAW.fit(wrong, by="curve", objective="log_cosh")
+        LAW.fit(wrong, objective="own/logcosh")
+    fits = LAW.fit(wrong, by="curve", objective="own/logcosh")
     assert [str(text).partition(";")[0] for text in fits.outcome.values] == [
         "converged", "not fitted: 200 is above 100", "converged",
     ]  # fmt: skip
     with pytest.raises(DataError, match=r"takes the log of y, which is not positive in rows .* of 30"):
-        LAW.fit({"x": X, "y": Y[0] - Y[0][0]}, objective="log_cosh_log")
+        LAW.fit({"x": X, "y": Y[0] - Y[0][0]}, objective="log/cosh")
     with pytest.raises(UsageError, match="span: expected a number between 0 and 10, got 11"):
-        LAW.fit(CURVES, objective="log_cosh", options={"span": 11})
-    with pytest.raises(UnknownNameError, match="did you mean 'log_cosh'"):
-        LAW.fit(CURVES, objective="log_cosch")
+        LAW.fit(CURVES, objective="own/logcosh", options={"span": 11})
+    with pytest.raises(UnknownNameError, match="did you mean 'own/logcosh'"):
+        LAW.fit(CURVES, objective="own/logcosch")
 
 
 def test_the_unit_of_a_variable_is_no_matter():
     # its width has the unit of y, of which it is not told: only the variables move to their own size
-    one, two = (LAW.fit({"x": X * s, "y": Y[0]}, objective="log_cosh") for s in (1, 1e-12))
+    one, two = (LAW.fit({"x": X * s, "y": Y[0]}, objective="own/logcosh") for s in (1, 1e-12))
     assert two.converged
     assert two.values["c"] == pytest.approx(one.values["c"], rel=1e-7)
     assert two.values["b"] == pytest.approx(one.values["b"] * 1e-12 ** one.values["c"], rel=1e-6)
 
 
-def test_a_name_that_is_taken_is_refused():
-    with pytest.raises(UsageError, match="objective 'poisson': the name is taken"):
-        register(LogCosh("poisson"))
-    register(LogCosh("log_cosh"))  # the cell of a notebook, run again
-    with pytest.raises(TypeError, match="pointwise"):
-        Objective("nothing")
+def test_the_kit_holds_every_objective_to_its_derivatives_and_names_what_is_wrong():
+    outcomes = {each.label.partition(":")[0]: each for each in run_checks("own") if "objective" in each.label}
+    ours = [outcomes[f"objective our-{name.replace('_', '-')}"] for name in OBJECTIVES]
+    assert [each.status for each in (outcomes["objective logcosh"], *ours)] == ["passed"] * 12
+    for name, says in FAULTS.items():
+        assert outcomes[f"objective {name}"].status == "failed"
+        assert says in outcomes[f"objective {name}"].message
+
+
+@pytest.mark.parametrize("name", ["onesum", "twoparts", "norules", "writes", "abstract", "alien"])
+def test_a_fit_says_in_one_sentence_what_is_wrong_with_its_objective(name):
+    with pytest.raises(PluginError, match=f"^objective 'own/{name}': .") as problem:
+        LAW.fit({"x": X, "y": Y[0]}, objective=name)
+    assert "\n" not in str(problem.value)
+
+
+def test_a_bare_name_of_ours_stays_ours():
+    forecast.register(record("poisson", of=LogCosh("x")), name="fish")
+    fit = LAW.fit({"x": X, "y": np.round(9 * Y[0])}, objective="poisson")
+    assert fit.objective_name == "poisson"
+    assert (
+        LAW.fit({"x": X, "y": Y[0]}, objective="fish/poisson").values
+        == LAW.fit({"x": X, "y": Y[0]}, objective="logcosh").values
+    )
+    forecast.unregister("fish")

@@ -149,7 +149,7 @@ def _slopes_and_derivatives(problem: Problem, optima: Optima) -> tuple[Array, Ar
     target = optima.target
     state = target.kernel.at(optima.q)
     with np.errstate(all="ignore"):
-        _, first, _ = problem.objective.pointwise(state.f, target.y, target.options)
+        _, first, _ = problem.objective.losses(state.f, target.y, target.options)
     return target.kernel.jacobian(state)[:, 0], (first * problem.weights)[0]
 
 

@@ -379,7 +379,7 @@ class _WarmStarts:
         target = problem.target()
         state = problem.kernel.at(at[:, None])
         self.f = state.f.copy()
-        _, first, second = problem.objective.pointwise(self.f, target.y, target.options)
+        _, first, second = problem.objective.losses(self.f, target.y, target.options)
         self.jacobian = problem.kernel.jacobian(state)[:, 0].copy()
         share = 1.0
         if problem.objective.robust:
@@ -400,7 +400,7 @@ class _WarmStarts:
         """Return the starts of replicates, (k, B)."""
         problem = self.problem
         with np.errstate(all="ignore"):
-            _, first, _ = problem.objective.pointwise(self.f, target.y, target.options)
+            _, first, _ = problem.objective.losses(self.f, target.y, target.options)
         if target.y.ndim == 1:
             gradient = (first * self.jacobian) @ target.weights.T
         else:
@@ -453,7 +453,7 @@ def _candidate_losses(problem: Problem, target: Target, f: Array, some: IntArray
     """Return what some replicates lose at candidates whose law is `f`, (some, candidates)."""
     with np.errstate(all="ignore"):
         if target.y.ndim == 1:
-            losses = problem.objective.pointwise(f, target.y, target.options)[0]
+            losses = problem.objective.losses(f, target.y, target.options)[0]
             return np.asarray(target.weights[some] @ np.where(np.isfinite(losses), losses, 1e100).T)
-        each = [problem.objective.pointwise(f, target.y[i], target.options)[0] @ target.weights for i in some]
+        each = [problem.objective.losses(f, target.y[i], target.options)[0] @ target.weights for i in some]
     return np.nan_to_num(np.array(each), nan=1e300, posinf=1e300)

@@ -146,7 +146,7 @@ def _linearise(target: Target, q: Array, turn: Array, into_logs: BoolArray) -> _
         table = table / np.where(lengths > 0, lengths, 1.0)[:, None]
         if target.objective.scale == "residual":
             return _Linearisation(table, lengths, weights, residuals)
-        _, first, second = target.objective.pointwise(state.f, target.y, target.options)
+        _, first, second = target.objective.losses(state.f, target.y, target.options)
         gradient, hessian = target.kernel.contract(state, first * weights, second * weights)
         hessian = hessian * turn[:, None] * turn[None]
         each = np.arange(len(q))

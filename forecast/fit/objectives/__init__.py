@@ -1,15 +1,18 @@
-"""What a fit minimises, by name: one class an objective, and the table of those there are."""
+"""What a fit minimises, by name: one class an objective, and the table of those that need no plugin."""
 
 from __future__ import annotations
 
-from forecast.errors import UnknownNameError, UsageError, printable
+import inspect
+
+from forecast.contract.registry import get_registry, import_target
+from forecast.errors import PluginContractError
 from forecast.fit.objectives.counts import Binomial, Poisson
 from forecast.fit.objectives.huber import Huber, HuberLikelihood
 from forecast.fit.objectives.objective import Objective, Option, RowRule
 from forecast.fit.objectives.quantile import Quantile
 from forecast.fit.objectives.squares import Gaussian, Squares
 
-__all__ = ["OBJECTIVES", "Objective", "Option", "RowRule", "find_objective", "register"]
+__all__ = ["OBJECTIVES", "Objective", "Option", "RowRule", "find_objective"]
 
 OBJECTIVES: dict[str, Objective] = {
     objective.name: objective
@@ -29,27 +32,13 @@ OBJECTIVES: dict[str, Objective] = {
 }
 
 
-def register(objective: Objective) -> None:
-    """Make an objective one that ``law.fit(..., objective=NAME)`` and ``forecast.load`` find by its name.
-
-    Raises
-    ------
-    UsageError
-        If another objective has the name.
-    """
-    namesake = OBJECTIVES.get(objective.name, objective)
-    if type(namesake).__qualname__ != type(objective).__qualname__:  # the same one where a module is read again
-        raise UsageError(f"objective '{printable(objective.name, 60)}': the name is taken, give it one of its own")
-    OBJECTIVES[objective.name] = objective
-
-
 def find_objective(name: str, *, where: str = "") -> Objective:
-    """Return the objective of that name.
+    """Return the objective of that name: one of `OBJECTIVES`, or one that a plugin brings, as ``plugin/name``.
 
     Raises
     ------
-    UnknownNameError
-        With the nearest name.
+    UnknownNameError, AmbiguousNameError, PluginError
+        An unknown one with the nearest name.
 
     Examples
     --------
@@ -57,6 +46,13 @@ def find_objective(name: str, *, where: str = "") -> Objective:
     >>> find_objective("least_squares").pointwise(np.array([[3.0]]), np.array([1.0]), {})[0]
     array([[4.]])
     """
-    if name not in OBJECTIVES:
-        raise UnknownNameError("objective", name, OBJECTIVES, where=where)
-    return OBJECTIVES[name]
+    if name in OBJECTIVES:
+        return OBJECTIVES[name]
+    record = get_registry().find("objective", name, where=where, near=lambda: OBJECTIVES)
+    kind = import_target(record.spec.target, what=f"objective '{record.full_name}'")
+    if not (isinstance(kind, type) and issubclass(kind, Objective)) or inspect.isabstract(kind):
+        raise PluginContractError(
+            f"objective '{record.full_name}': '{record.spec.target}': expected a subclass of "
+            "forecast.fit.objectives.Objective with a method pointwise"
+        )
+    return kind(record.full_name, log=record.spec.log)

@@ -14,7 +14,8 @@ import numpy as np
 
 from forecast.base.arrays import Array, BoolArray
 from forecast.base.number_checks import is_real
-from forecast.errors import UnknownNameError, UsageError, printable
+from forecast.contract.plugin_calls import call_guarded
+from forecast.errors import PluginContractError, UnknownNameError, UsageError, printable
 
 
 @dataclass(frozen=True)
@@ -83,9 +84,9 @@ class Scratch:
 class Objective(abc.ABC):
     """A measure of misfit: a sum over points of a loss of law and observation.
 
-    One of your own is a class with a `pointwise`, and `forecast.fit.objectives.register` of an instance of it: then
-    ``law.fit(data, objective=NAME)`` fits with it, many curves and bootstraps too. It states of the attributes below
-    what differs.
+    One of your own is a subclass with a `pointwise` and a record that names it (`forecast.ObjectiveSpec`), from the hook
+    ``forecast_objectives`` or `forecast.register`: then ``law.fit(data, objective="PLUGIN/NAME")`` fits with it, many
+    curves and bootstraps too. It states of the attributes below what differs.
 
     Parameters
     ----------
@@ -115,8 +116,7 @@ class Objective(abc.ABC):
     Examples
     --------
     >>> import numpy as np
-    >>> from forecast import Law
-    >>> from forecast.fit.objectives import Objective, Option, register
+    >>> from forecast.fit.objectives import Objective, Option
     >>> class LogCosh(Objective):
     ...     "A loss between squares and absolute values: log(cosh(r/width))*width**2 of the residual r."
     ...     options = {"width": Option(0.1)}
@@ -126,11 +126,9 @@ class Objective(abc.ABC):
     ...         z = (f - y) / width
     ...         value = width**2 * (np.logaddexp(z, -z) - np.log(2))
     ...         return value, width * np.tanh(z), 1 - np.tanh(z) ** 2
-    >>> register(LogCosh("log_cosh"))
-    >>> line = Law("a + b*x", variables=["x"])
-    >>> fit = line.fit({"x": [1, 2, 3, 4, 5], "y": [1.1, 2, 3, 4, 9]}, objective="log_cosh")
-    >>> round(fit.values["b"], 2)
-    1.04
+    >>> loss, slope, curvature = LogCosh("mine/log-cosh").pointwise(np.array([[0.1]]), np.zeros(1), {"width": 0.1})
+    >>> loss.round(6), slope.round(4)
+    (array([[0.004338]]), array([[0.0762]]))
     """
 
     name: str
@@ -161,11 +159,21 @@ class Objective(abc.ABC):
             Of the objective, numbers or arrays that broadcast with `f`.
         """
 
+    def losses(self, f: Array, y: Array, options: Mapping[str, Any]) -> tuple[Array, Array, Array]:
+        """Return what `pointwise` does, or an error that names the objective if its code fails or has other shapes."""
+        what, shape = f"objective '{self.name}': pointwise", np.broadcast_shapes(f.shape, y.shape)
+        losses = call_guarded(what, lambda: self.pointwise(f, y, options))
+        shapes = [np.shape(each) for each in losses] if isinstance(losses, tuple) else [type(losses).__name__]
+        if shapes != [shape] * 3:
+            found = " and ".join(map(str, shapes))
+            raise PluginContractError(f"{what}: expected the loss and its two derivatives, {shape} each, got {found}")
+        return losses
+
     def summed(
         self, f: Array, y: Array, weights: Array, options: Mapping[str, Any], scratch: Scratch
     ) -> tuple[Array, Array, Array]:
         """Return the sum of each fit, (B,), and the weighted derivatives at every point, (B, n)."""
-        value, first, second = self.pointwise(f, y, options)
+        value, first, second = self.losses(f, y, options)
         whole = np.einsum("bn,bn->b", value, np.broadcast_to(weights, value.shape))
         return whole, first * weights, second * weights
 
@@ -198,7 +206,7 @@ class Objective(abc.ABC):
     # What it asks of data and options ---------------------------------------------------------------------------------
 
     def row_rules(self, y: Array, columns: Mapping[str, Array]) -> Iterator[RowRule]:
-        """Yield which rows it cannot take.
+        """Yield which rows it cannot take; of logarithms those that are not positive are known already.
 
         Parameters
         ----------
@@ -207,8 +215,7 @@ class Objective(abc.ABC):
         columns : mapping of str to ndarray
             The options that are columns, (B, n) each.
         """
-        if self.log:
-            yield RowRule(~(y > 0), f"objective '{self.name}' takes the log of y, which is not positive")
+        yield from ()
 
     def doubt(self, y: Array, weights: Array) -> str:
         """Return what the objective has to say of data that it takes, and that are hardly meant for it."""

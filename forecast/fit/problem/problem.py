@@ -237,7 +237,7 @@ class Problem(Target):
     def value_at(self, p: Array) -> float:
         """Return the objective at parameters as the law has them; inf where it cannot be computed."""
         with np.errstate(all="ignore"):
-            loss = self.objective.pointwise(self.objective.linked(self.predicted(p)), self.y, self.options)[0]
+            loss = self.objective.losses(self.objective.linked(self.predicted(p)), self.y, self.options)[0]
             value = float(np.sum(self.weights * loss))
         return value if np.isfinite(value) else float("inf")
 

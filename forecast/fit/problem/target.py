@@ -138,7 +138,7 @@ class Target:
         found = np.zeros(q.shape[1])
         for piece in self.pieces:
             with np.errstate(all="ignore"):
-                value = self.objective.pointwise(piece.kernel.at(q, 0).f, piece.y, piece.options)[0]
+                value = self.objective.losses(piece.kernel.at(q, 0).f, piece.y, piece.options)[0]
                 found += np.einsum("bn,bn->b", value, np.broadcast_to(piece.weights, value.shape))
         return np.where(np.isfinite(found), found, np.inf)
 

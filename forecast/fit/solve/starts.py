@@ -430,7 +430,7 @@ def _compose_starts(problem: Problem, starts: Array, step: int) -> Array:
     with np.errstate(all="ignore"):
         for first in range(0, starts.shape[1], step):
             f = target.kernel.at(starts[:, first : first + step], 0).f
-            loss = looked.objective.pointwise(f, target.y, target.options)[0] * target.weights
+            loss = looked.objective.losses(f, target.y, target.options)[0] * target.weights
             parts.append(np.where(np.isfinite(loss), loss, 1e150) @ member)
     if not parts:
         return starts
