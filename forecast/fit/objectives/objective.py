@@ -84,9 +84,9 @@ class Scratch:
 class Objective(abc.ABC):
     """A measure of misfit: a sum over points of a loss of law and observation.
 
-    One of your own is a subclass with a `pointwise` and a record that names it (`forecast.ObjectiveSpec`), from the hook
-    ``forecast_objectives`` or `forecast.register`: then ``law.fit(data, objective="PLUGIN/NAME")`` fits with it, many
-    curves and bootstraps too. It states of the attributes below what differs.
+    One of your own is a subclass with a `pointwise`, and a record that names it (`forecast.ObjectiveSpec`), from the
+    hook ``forecast_objectives`` or by `forecast.register`: then ``law.fit(data, objective="PLUGIN/NAME")`` fits with
+    it, many curves and bootstraps too. It states of the attributes below what differs.
 
     Parameters
     ----------
