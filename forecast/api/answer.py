@@ -20,7 +20,14 @@ from forecast.api.options import GRID_KEYS, RUN_KEYS
 from forecast.api.quantity import Quantity, QuantityCondition, as_quantity, quantity
 from forecast.api.quantity_formulas import condition as read_condition, quantities_in
 from forecast.api.scenario import Scenario, plain_value, run_scenario
-from forecast.api.scenario_quantities import at_home, name_within, quantity_of_text, shares_worlds, source_scenarios
+from forecast.api.scenario_quantities import (
+    at_home,
+    line_of,
+    name_within,
+    quantity_of_text,
+    shares_worlds,
+    source_scenarios,
+)
 from forecast.base.dates import from_decimal_year, parse_year
 from forecast.base.lazy import xr
 from forecast.base.number_checks import is_real
@@ -499,7 +506,7 @@ class Answer:
         parsed = self._read_condition(condition) if isinstance(condition, str) else condition
         if not isinstance(parsed, QuantityCondition):
             raise UsageError(f"given: expected a condition such as spend >= 2e8, got {type(condition).__name__}")
-        own: QuantityCondition = at_home(parsed, self._own_scenario)
+        own: QuantityCondition = at_home(replace(parsed, typed=parsed.typed or line_of(parsed)), self._own_scenario)
         behind = set(self.depends_on)
         own_names = set(collect_quantities(own._sides))
         present = {*own_names, *(() if self._base is None else self._base.quantities)}
@@ -522,8 +529,7 @@ class Answer:
         own = {*self._settable_names, *(() if self._base is None else self._base.quantities)}
         formula, names = words_for_names(text, own)
         known = {word: quantity_of_text(each, self._own_scenario) for word, each in names.items()}
-        condition = read_condition(formula, known, where="given")
-        return replace(condition, typed=text.strip()) if known or " at " in text else condition
+        return replace(read_condition(formula, known, where="given"), typed=text.strip())
 
     def _with_sides(self, condition: QuantityCondition) -> tuple[Scenario, dict[str, Quantity]]:
         """Return the scenario without its questions, in which each side of a condition is a quantity, by its name."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable
+from typing import Any
 
-from forecast.formula import tree
+from forecast.formula import Measured, tree
 
 #: The longest name that the grammar of formulas takes, and the longest that is still read.
 MAX_NAME_LENGTH, MAX_READABLE_LENGTH = 64, 40
@@ -74,6 +75,20 @@ def number_as_word(number: float) -> str:
     """
     text = tree.format_number(abs(number)).replace(".", "p").replace("e-", "em")
     return f"minus{text}" if number < 0 else text
+
+
+def short_number(number: Any) -> str:
+    """Return a number, with its unit if it has one, as a person types it.
+
+    Examples
+    --------
+    >>> short_number(4e10), short_number(Measured(1e6, "USD")), short_number(2.5)
+    ('4e10', '1e6 USD', '2.5')
+    """
+    if isinstance(number, Measured):
+        return f"{short_number(number.value)} {number.unit}"
+    text = f"{number:g}".replace("e+0", "e").replace("e+", "e")
+    return text if float(text) == number else tree.format_number(number)
 
 
 def plain_word(text: str) -> str:

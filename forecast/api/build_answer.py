@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping
 from typing import Any, Literal, Unpack
 
 from forecast.api.answer import Answer
 from forecast.api.options import GRID_KEYS, LINE_KEYS, RUN_KEYS, SCENARIO_KEYS, SERIES_KEYS, AskOptions, check_keywords
 from forecast.api.quantity import Quantity, QuantityCondition, as_quantity
-from forecast.api.scenario import Scenario
-from forecast.api.scenario_quantities import source_scenarios
-from forecast.errors import ForecastError, UsageError
+from forecast.api.scenario import Scenario, checked_changes
+from forecast.api.scenario_quantities import line_of
+from forecast.errors import UsageError
 from forecast.models import Model
 
 #: Kinds of questions, and the keys that each may have, as in TOML.
@@ -22,6 +21,9 @@ _QUESTION_KEYS: Mapping[str, tuple[str, ...]] = {
     "first": ("title",),
     "rank": ("over", "subject_to", "best", "ordered", "title"),
 }
+
+#: What a question in one line may be asked with.
+_LINE_OPTIONS = (*GRID_KEYS, *RUN_KEYS, "preset", "what_if", *LINE_KEYS)
 
 
 def ask(
@@ -93,6 +95,10 @@ def ask(
         if isinstance(text, str):
             beside = {key: each for key, each in question_keys.items() if each is not text}
             return _ask_text(text, beside, options)
+    if question_keys.keys() in ({"when"}, {"value"}) and options.keys() <= {*_LINE_OPTIONS}:
+        (asked,) = question_keys.values()
+        if isinstance(asked, (Quantity, QuantityCondition)) and (line := line_of(asked)):
+            return _ask_text(line, {}, options)
     kinds = [kind for kind in _QUESTION_KEYS if kind in question_keys]
     if len(kinds) != 1:
         raise UsageError(
@@ -107,24 +113,25 @@ def ask(
     rest = {key: each for key, each in keywords.items() if key not in question_record}
     if "what_if" in rest:
         rest["changes"] = rest.pop("what_if")
-    if kinds[0] == "when" and not rest.keys() & {"start", "until", "step"}:
-        rest |= _dates_of_text(question_record)
+    if kinds[0] in ("when", "value") and (line := line_of(question_record[kinds[0]], models=True)):
+        steps, own = _keys_of_line(line)
+        dated = rest.keys() & set(GRID_KEYS) or (kinds[0] == "value" and "dates" in question_record)
+        question_record, rest = (
+            {"title": own.pop("title"), **({} if dated else own), **question_record},
+            rest | ({} if dated else steps),
+        )
     if kinds[0] == "value" and "dates" not in question_record:
         question_record |= _dates_of_value(question_record["value"])
     return Answer._to(question=question_record, options=rest)
 
 
-def _dates_of_text(question: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the first and last date and the step that the line has which asks when, of what a text names alone."""
-    from forecast.scenarios.question_text import read_question
+def _keys_of_line(line: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the first and last date and the step of a line, and the title and the dates of its question."""
+    from forecast.scenarios.question_text import QUESTION_NAME, read_question
 
-    sources = [*source_scenarios(question).values()]
-    if len(sources) == 1 and not sources[0].stated.get("use"):  # a scenario that is used has dates of its own
-        with contextlib.suppress(ForecastError):  # no text names it
-            read = read_question(f"{sources[0].name} >= {sources[0].name}").stated
-            if all(read["quantities"].get(key) == each for key, each in sources[0].stated["quantities"].items()):
-                return {key: read[key] for key in ("start", "until", "step") if key in read}
-    return {}
+    read = read_question(line, shapes=()).stated
+    asked = read["questions"][QUESTION_NAME].items()
+    return {key: read[key] for key in GRID_KEYS if key in read}, {k: v for k, v in asked if k in ("title", "dates")}
 
 
 def _dates_of_value(of: Quantity) -> dict[str, Any]:
@@ -143,7 +150,7 @@ def _ask_text(text: str, beside: Mapping[str, object], options: Mapping[str, Any
 
     if beside:
         raise UsageError(f"ask: a question in one line stands alone, without '{next(iter(beside))}'")
-    check_keywords(options, (*GRID_KEYS, *RUN_KEYS, "preset", "what_if", *LINE_KEYS), "ask")
+    check_keywords(options, _LINE_OPTIONS, "ask")
     rest: dict[str, Any] = {key: each for key, each in options.items() if key not in LINE_KEYS}
     series = {key: options[key] for key in SERIES_KEYS if key in options}
     with_, what_if = options.get("with_") or {}, rest.pop("what_if", ())
@@ -153,4 +160,7 @@ def _ask_text(text: str, beside: Mapping[str, object], options: Mapping[str, Any
     )  # fmt: skip
     if with_ and isinstance(with_, Mapping):
         rest["with_"] = asked.settings
-    return Scenario.of(asked.scenario).changed(what_if).ask(QUESTION_NAME, **rest)
+    scenario = Scenario.of(asked.scenario)
+    for change in checked_changes(what_if):
+        scenario = scenario.what_if(**change)
+    return scenario.ask(QUESTION_NAME, **rest)

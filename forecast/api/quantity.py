@@ -66,6 +66,8 @@ class Quantity(HtmlText, Operators["QuantityCondition"]):
         Its name within a longer automatic name, if it differs.
     scenario : Scenario, optional
         Where it stands, if it is a quantity of a scenario; its name then has the scenario's in front.
+    text : str
+        What `forecast.ask` calls it, if a text made it.
 
     Examples
     --------
@@ -83,6 +85,7 @@ class Quantity(HtmlText, Operators["QuantityCondition"]):
     depth: int = 0
     label: str = ""
     scenario: Scenario | None = None
+    text: str = ""
 
     __hash__ = object.__hash__
 
@@ -317,12 +320,15 @@ class QuantityCondition(HtmlText):
         A plain number has the unit of the other side.
     typed : str
         The text that it was read from.
+    level : str
+        Its right side, if that is a number and was typed: ``"1B USD"``.
     """
 
     left: Quantity
     op: Literal[">=", ">", "<=", "<", "=="]
     right: Quantity | float | Measured | Text
     typed: str = ""
+    level: str = ""
 
     @property
     def text(self) -> str:
@@ -331,8 +337,13 @@ class QuantityCondition(HtmlText):
 
     def _tree(self, own_names: Collection[str] = ()) -> Node:
         """Return the condition as a formula."""
-        right = self.right._tree(own_names) if isinstance(self.right, Quantity) else _signed_side(self.right)
+        right = self.right._tree(own_names) if isinstance(self.right, Quantity) else self._written_level
         return Comparison(self.op, self.left._tree(own_names), right)
+
+    @property
+    def _written_level(self) -> Node:
+        """The number or text to which it is compared, as a text has it: a number as it was typed."""
+        return self.right if isinstance(self.right, Text) else Name(self.level or names.short_number(self.right))
 
     @property
     def _sides(self) -> tuple[Quantity, ...]:
@@ -470,9 +481,7 @@ def as_quantity(operand: Any) -> Quantity:
         depth = 1 + max(each.depth for each in operand._sides)
         labels = [name for each in operand._sides for name in each._labels]
         spots = {id(each): Name(f"#{place}") for place, each in enumerate(operand._sides)}
-        root = Comparison(
-            operand.op, *(spots.get(id(side)) or _signed_side(side) for side in (operand.left, operand.right))
-        )
+        root = Comparison(operand.op, *(spots.get(id(e)) or operand._written_level for e in (operand.left, side)))
         name = names.infix(operand.op, words, depth, labels)
         record = {"expression": QuantityFormula(root, operand._sides)}
         return Quantity(stated=record, name=name, automatic=True, depth=depth)

@@ -147,7 +147,8 @@ def make_comparison(left: Any, op: str, right: Any) -> QuantityCondition:
         side: Any = Text(right) if op == "==" else _parse_measured(right)
     else:
         side = finite(right, op) if isinstance(right, numbers.Real) else as_quantity(right)
-    return QuantityCondition(as_quantity(left), op, side)  # type: ignore[arg-type]
+    level = right.strip() if isinstance(right, str) and op != "==" else ""
+    return QuantityCondition(as_quantity(left), op, side, level=level)  # type: ignore[arg-type]
 
 
 def _parse_measured(text: str) -> Measured:

@@ -233,10 +233,7 @@ def run_scenario(scenario: Any, *, with_: Mapping[Any, Any] | None = None, **opt
     for key, given in (("with_", with_), ("sweep", swept)):
         if not isinstance(given or {}, Mapping):
             raise UsageError(f"{key}: expected names with what each is set to, got {shown_value(given)}")
-    if isinstance(what_if, str) or not all(isinstance(each, Mapping) for each in what_if):
-        example = "[{'of': 'run', 'growth': '0.5*', 'since': 2028}]"
-        raise UsageError(f"what_if: expected changes such as {example}, got {shown_value(what_if)}")
-    values, changes, sweep = dict(with_ or {}), [*what_if], dict(swept or {})
+    values, changes, sweep = dict(with_ or {}), checked_changes(what_if), dict(swept or {})
     named = [*values, *values.values(), *sweep, *(each.get("of") for each in changes)]
     if any(isinstance(each, (Quantity, Model)) for each in named):
         scenario = Scenario.of(engine.loaded(scenario))
@@ -246,6 +243,14 @@ def run_scenario(scenario: Any, *, with_: Mapping[Any, Any] | None = None, **opt
         objects = {key: values.pop(key) for key, each in [*values.items()] if isinstance(each, (Quantity, Model))}
         scenario = scenario.with_(objects) if objects else scenario
     return engine.project(scenario, with_=values, sweep=sweep, what_if=changes, **options)
+
+
+def checked_changes(what_if: Any) -> list[Mapping[str, Any]]:
+    """Return changes; raise if they are something else."""
+    if isinstance(what_if, str) or not all(isinstance(each, Mapping) for each in what_if):
+        example = "[{'of': 'run', 'growth': '0.5*', 'since': 2028}]"
+        raise UsageError(f"what_if: expected changes such as {example}, got {shown_value(what_if)}")
+    return [*what_if]
 
 
 def _quantity_record(definition: Any) -> Any:

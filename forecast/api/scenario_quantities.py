@@ -9,10 +9,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 from forecast import models
+from forecast.api.automatic_names import short_number
 from forecast.api.quantity import Quantity, QuantityCondition, as_quantity
 from forecast.api.quantity_formulas import QuantityFormula, formula_of, quantities_in
+from forecast.contract.registry import get_registry
 from forecast.errors import UnknownNameError, UsageError, printable
-from forecast.formula import parse_expression
+from forecast.formula import TIME_NAMES, Name, parse_expression, tree
 from forecast.models import Model
 from forecast.scenarios.graph import ScenarioGraph
 from forecast.scenarios.question_text import read_question
@@ -95,7 +97,7 @@ def quantity_of_text(text: str, beside: Scenario | None = None) -> Quantity:
     if beside is not None and all(there.get(each, own) == own for each, own in stated.items()):
         return _quantity_beside(read, name, there)
     alone = {key: each for key, each in read.stated.items() if key != "questions"}
-    return quantity_of(replace(read.restated(alone), name=text), name)
+    return replace(quantity_of(replace(read.restated(alone), name=text), name), text=text)
 
 
 def _quantity_beside(read: Scenario, name: str, there: Collection[str]) -> Quantity:
@@ -125,9 +127,61 @@ def _used_quantity(read: Scenario, name: str) -> Quantity:
     return quantity_of(Scenario.load(used) if isinstance(used, str) else Scenario.from_dict(used, name=alias), own)
 
 
+def line_of(part: Any, *, models: bool = False) -> str:
+    """Return the line of `forecast.ask` that says the same; empty if something has no name in the catalogue.
+
+    Parameters
+    ----------
+    part : Quantity or QuantityCondition
+    models : bool
+        Models have names there too; a line sets rivals beside them, and an object does not.
+
+    Examples
+    --------
+    >>> import forecast
+    >>> line_of(forecast.quantity("largest-run") / forecast.scenario("brain-parity").brain >= "1M s")
+    'largest-run / brain-parity.brain >= 1M s'
+    """
+    words: dict[str, Name] = {}
+    left: list[Any] = [part]
+    while left:
+        for each in quantities_in(left.pop()):
+            if each._inlined:
+                left.append(each.stated["expression"])
+                continue
+            word = _word_of(each, models=models)
+            if word is None or words.setdefault(each.name, word) != word:
+                return ""
+    root = tree.rewrite(part._tree(), lambda node: words.get(node.name, node) if isinstance(node, Name) else node)
+    text = re.sub(r"\0(\d[^\0]*)\0(?=\*\*)", r"(\1)", tree.to_text(root))
+    text = re.sub(r"(?<!\*)([*/])(?=\0)|(?<=\0)([*/])(?!\*)", r" \1\2 ", text)
+    return text.replace("\0", "") if re.search(r"\0\D", text) else ""
+
+
+def _word_of(quantity: Quantity, *, models: bool) -> Name | None:
+    """Return what a line calls a quantity, between marks; None if it has no name there."""
+    stated, scenario, text = quantity.stated, quantity.scenario, quantity.text
+    if stated.keys() == {"value", "unit"} and quantity.name.startswith("value_"):
+        text = f"{short_number(stated['value'])} {stated['unit']}".strip()
+    elif models and quantity.is_model and isinstance(stated["model"], str):
+        text = stated["model"]
+    elif stated or scenario is None:
+        return Name(quantity.name) if quantity.name in TIME_NAMES and not stated else None
+    elif not text and (record := get_registry().get("scenario", scenario.name)) is not None:
+        registered = type(scenario).load(record.full_name)
+        if not scenario.with_values and registered.stated == scenario.stated and registered.name == scenario.name:
+            text = f"{record.spec.name}.{quantity.name.partition('.')[2]}"
+    return Name(f"\0{text}\0") if text else None
+
+
 def name_within(scenario: Scenario | None, quantity: Quantity | Model | str) -> str:
-    """Return the name that a quantity has in a scenario, or elsewhere."""
-    return quantity if isinstance(quantity, str) else str(at_home(as_quantity(quantity), scenario)._its_name)
+    """Return the name that a quantity has in a scenario, or elsewhere; a text may name one of the world."""
+    if isinstance(quantity, str):
+        own = scenario is None or quantity in (*scenario.quantities, *scenario.choices)
+        if own or get_registry().get("quantity", quantity) is None:
+            return quantity
+        quantity = quantity_of_text(quantity, scenario)
+    return str(at_home(as_quantity(quantity), scenario)._its_name)
 
 
 def shares_worlds(graph: ScenarioGraph, names: Iterable[str], others: Iterable[str]) -> bool:
@@ -160,7 +214,10 @@ def at_home(part: Any, scenario: Scenario | None, _memo: dict[int, Any] | None =
 
 
 def _quantity_at_home(quantity: Quantity, scenario: Scenario, memo: dict[int, Any]) -> Quantity:
-    if not any(_is_same_scenario(each, scenario) for each in source_scenarios(quantity).values()):
+    same = any(_is_same_scenario(each, scenario) for each in source_scenarios(quantity).values())
+    if not same and quantity.text and not quantity.stated:
+        return quantity_of_text(quantity.text, scenario)
+    if not same and not quantity._inlined:
         return quantity
     if quantity.scenario is not None:
         own = quantity.name.removeprefix(f"{name_in_front(quantity.scenario)}.")

@@ -88,7 +88,7 @@ def test_what_is_set_stays_set():
 def test_few_worlds_are_warned_of(asked):
     spend, *_, answer = asked
     left = int((answer.run["projection"]["spend"].isel(time=0) >= 4e8).sum())
-    told = f"given 'spend >= 400000000': {left} of 1,000 worlds are left, fewer than 200"
+    told = f"given 'spend >= 4e8': {left} of 1,000 worlds are left, fewer than 200"
     with pytest.warns(FewWorldsWarning, match=told):
         few = answer.given(spend >= 4e8)
     assert "fewer than" in str(few.run.warnings)

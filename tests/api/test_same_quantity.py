@@ -23,6 +23,7 @@ RECORD = {
 TWO = forecast.scenario(RECORD).named("two-machines")
 LINPACK = "hardware/linpack"
 PARITY = forecast.scenario("brain-parity")
+RUN, RUN_COST = forecast.quantity("largest-run"), forecast.quantity("run-cost")
 
 
 @functools.cache
@@ -82,14 +83,34 @@ PAIRS = {
         forecast.ask(PARITY.machine, draws=64),
     ),
     "a quantity that a model forecasts": lambda: (
-        forecast.ask("fab-cost >= 40000000000 USD", draws=64),
-        forecast.ask(forecast.quantity("fab-cost") >= "40000000000 USD", draws=64),
+        forecast.ask("fab-cost >= 40B USD", draws=64),
+        forecast.ask(forecast.quantity("fab-cost") >= "40B USD", draws=64),
+    ),
+    "two quantities of one scenario": lambda: (
+        forecast.ask("run-cost / largest-run >= 1e-19 USD/FLOP", draws=16),
+        forecast.ask(RUN_COST / RUN >= "1e-19 USD/FLOP", draws=16),
+    ),
+    "a product with a number": lambda: (
+        forecast.ask("run-price-performance * 1e6 USD", draws=64),
+        forecast.ask(forecast.quantity("run-price-performance") * forecast.value(1e6, "USD"), draws=64),
+    ),
+    "an estimate": lambda: (
+        forecast.ask("brain/dettmers-2015", draws=64),
+        forecast.ask(forecast.model("brain/dettmers-2015"), draws=64),
+    ),
+    "given another quantity": lambda: (
+        forecast.ask("largest-run >= 1e29 FLOP", draws=64).given("at(run-cost, 2030) <= 1B USD"),
+        forecast.ask("largest-run >= 1e29 FLOP", draws=64).given(RUN_COST.at(2030) <= "1B USD"),
+    ),
+    "what if of the world": lambda: (
+        forecast.ask("largest-run >= 1e29 FLOP", draws=64).what_if("largest-run", growth="0.5*", since=2028),
+        forecast.ask("largest-run >= 1e29 FLOP", draws=64, what_if=[{"of": RUN, "growth": "0.5*", "since": 2028}]),
     ),
 }
 
 
 #: What takes long, and which door another pair has too.
-SLOW = {"a model", "ask when of a text"}
+SLOW = {"a model", "given another quantity", "ask when of a text", "what if of the world", "a product with a number"}
 
 
 @pytest.mark.parametrize("said", [pytest.param(p, marks=[pytest.mark.slow] if p in SLOW else []) for p in PAIRS])

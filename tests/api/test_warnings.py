@@ -132,7 +132,7 @@ def test_what_an_answer_warned_of_is_not_warned_of_again():
     spend = forecast.uncertain(p05=1e8, p95=4e8, unit="USD", name="spend")
     asked = (spend >= 2e8).when(start=2025, until=2030, draws=300)
     assert asked.run.warnings == []
-    with pytest.warns(FewWorldsWarning, match="given 'spend >= 390000000': ") as caught:
+    with pytest.warns(FewWorldsWarning, match="given 'spend >= 3.9e8': ") as caught:
         few = asked.given(spend >= 3.9e8)
     assert [each.message for each in caught] == few.run.warnings
     assert caught[0].filename == __file__
