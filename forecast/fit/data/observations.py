@@ -12,7 +12,6 @@ import numpy as np
 from forecast import formula, tables
 from forecast.base.arrays import AnyArray, Array, BoolArray, IntArray
 from forecast.base.lazy import xr
-from forecast.contract.plugin_calls import call_guarded
 from forecast.errors import DataError, EmptyDataError, UnknownNameError, UsageError, first_names, printable
 from forecast.fit.data.groups import labels_of
 from forecast.fit.objectives.objective import Objective, RowRule
@@ -418,7 +417,7 @@ def _row_rules(
     yield RowRule((weights < 0) | none, "weights: expected numbers of at least 0, not all of them 0, not so")
     if objective.log:
         yield RowRule(~(y > 0), f"objective '{objective.name}' takes the log of y, which is not positive")
-    yield from call_guarded(f"objective '{objective.name}': row_rules", lambda: tuple(objective.row_rules(y, columns)))
+    yield from objective.rules(y, columns)
     if objective.log:
         return
     sizes = np.where(~absent & np.isfinite(y), np.abs(y), 0.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import functools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -159,14 +159,18 @@ class Objective(abc.ABC):
             Of the objective, numbers or arrays that broadcast with `f`.
         """
 
+    def _called(self, method: str, *given: Any) -> Any:
+        """Call a method; that of a plugin, which has the plugin's name in front of its own, fails in a sentence."""
+        if "/" not in self.name:
+            return getattr(self, method)(*given)
+        return call_guarded(f"objective '{self.name}': {method}", lambda: tuple(getattr(self, method)(*given)))
+
     def losses(self, f: Array, y: Array, options: Mapping[str, Any]) -> tuple[Array, Array, Array]:
-        """Return what `pointwise` does, or an error that names the objective if its code fails or has other shapes."""
-        what, shape = f"objective '{self.name}': pointwise", np.broadcast_shapes(f.shape, y.shape)
-        losses = call_guarded(what, lambda: self.pointwise(f, y, options))
-        shapes = [np.shape(each) for each in losses] if isinstance(losses, tuple) else [type(losses).__name__]
-        if shapes != [shape] * 3:
-            found = " and ".join(map(str, shapes))
-            raise PluginContractError(f"{what}: expected the loss and its two derivatives, {shape} each, got {found}")
+        """Return what `pointwise` does, three arrays of one shape."""
+        losses: tuple[Array, Array, Array] = self._called("pointwise", f, y, options)
+        if "/" in self.name and (shapes := [np.shape(each) for each in losses]) != [f.shape] * 3:
+            found, what = " and ".join(map(str, shapes)), f"objective '{self.name}': pointwise"
+            raise PluginContractError(f"{what}: expected the loss and its two derivatives, {f.shape} each, got {found}")
         return losses
 
     def summed(
@@ -216,6 +220,11 @@ class Objective(abc.ABC):
             The options that are columns, (B, n) each.
         """
         yield from ()
+
+    def rules(self, y: Array, columns: Mapping[str, Array]) -> Iterable[RowRule]:
+        """Return what `row_rules` yields."""
+        rules: Iterable[RowRule] = self._called("row_rules", y, columns)
+        return rules
 
     def doubt(self, y: Array, weights: Array) -> str:
         """Return what the objective has to say of data that it takes, and that are hardly meant for it."""
