@@ -8,7 +8,7 @@ from scipy import stats
 
 import forecast
 from forecast.fit.data.observations import read_observations
-from forecast.fit.diagnostics.collinearity import edge_reasons
+from forecast.fit.diagnostics.identifiability import edge_reasons
 from forecast.fit.inference.profile_endpoints import Optima, ProfileEndpoints
 from forecast.fit.objectives import find_objective
 from forecast.fit.options import FitRequest

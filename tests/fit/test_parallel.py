@@ -70,7 +70,7 @@ def test_a_bootstrap_is_the_same_bits_for_any_number_of_workers(resample):
 
 @pytest.mark.slow
 def test_curves_are_the_same_bits_for_any_number_of_workers(monkeypatch):
-    monkeypatch.setattr("forecast.fit.batch.CHUNK_POINTS", 500)
+    monkeypatch.setattr("forecast.fit.fit_law.CHUNK_POINTS", 500)
     data = curves(70)
     told = []
     alone = LAW.fit(data, by="curve", bootstrap=8, progress=lambda *at: told.append(at))

@@ -13,12 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from forecast.base.arrays import Array, BoolArray
 from forecast.errors import printable
+from forecast.fit.data.groups import point_codes
 from forecast.fit.data.residual_autocorrelation import error_inflation
-from forecast.fit.diagnostics.collinearity import edge_reasons, together
-from forecast.fit.diagnostics.direction import opposite_direction
 from forecast.fit.diagnostics.influence import influence_of_points
-from forecast.fit.diagnostics.lack_of_fit import LackOfFit, lack_of_fit
 from forecast.fit.fit import Fit
 from forecast.fit.inference import profile
 from forecast.fit.inference.profile import ProfileCurve
@@ -26,6 +25,9 @@ from forecast.fit.inference.uncertainty import ROUNDING_REASON
 from forecast.fit.problem.problem import Problem
 from forecast.fit.problem.target import RESIDUAL_RTOL
 from forecast.fit.solutions import Solutions
+from forecast.fit.solve.domain import law_values, likely_parameters
+from forecast.formula import tree
+from forecast.formula.tree import Binary, Name, Number
 
 #: Identifiability is judged at this level, whatever the level of the requested intervals.
 DIAGNOSIS_LEVEL = 0.95
@@ -312,3 +314,282 @@ def _influential_row_text(fit: Fit, problem: Problem) -> str:
         f"(a shift of {abs(moved.shifts[most, place]):.1f} standard errors; chance puts a row so far off with p "
         f"{'=' if chance > LEAST_PROBABILITY else '<'} {chance:.1g}); check the row, or fit with objective='huber_log'"
     )
+
+
+#: What has this chance without any trend is one; of fewer points nothing is said.
+CHANCE, MIN_POINTS = 0.01, 5
+#: A law of several variables is flat in one that moves it by less than this share of what the data do there.
+FLAT = 0.01
+#: Rows that are looked at, of more.
+MOST_ROWS = 10_000
+#: How the law and the data move: less than this share of the largest move is rounding.
+ROUNDING = 1e-9
+
+
+def opposite_direction(solutions: Solutions) -> str:
+    """Say that y rises with a variable and this law only falls, or the reverse; empty where the law can follow."""
+    problem = solutions.problem()
+    if problem.law.levels or problem.errs_in_x or problem.n < MIN_POINTS:
+        return ""
+    rows = _thin_rows(problem.weights > 0)
+    variables = {name: np.broadcast_to(v, rows.shape)[rows] for name, v in problem.variables.items()}
+    columns = [name for name, v in variables.items() if np.ptp(v) > 0]
+    trends = _directions(solutions, problem, rows, {name: variables[name] for name in columns})
+    called = solutions.curves.called
+    for name, trend in trends.items():
+        if trend and _only_direction(problem, variables, name) == -trend:
+            words = ("rises", "falls") if trend > 0 else ("falls", "rises")
+            y, x = (printable(called.get(n, n), 60) for n in (problem.law.output, name))
+            return f"{y} {words[0]} with {x}, this law only {words[1]}"
+    return ""
+
+
+def _directions(solutions: Solutions, problem: Problem, rows: BoolArray, variables: dict[str, Array]) -> dict[str, int]:
+    """Return 1 or -1 for the variables with which the data surely rise or fall, and the law, of several, does not."""
+    from scipy.special import stdtrit
+
+    observed = problem.y[rows]
+    if len(variables) == 1:
+        left, table = _ranks(observed), [_ranks(v) for v in variables.values()]
+    else:  # what the law leaves
+        at = problem.predicted(solutions.problem().natural(solutions.q[:, 0]))[rows]
+        with np.errstate(all="ignore"):
+            left = observed - problem.objective.linked(at)
+        table = [np.log(v) if (v > 0).all() else v for v in variables.values()]
+    freedom = left.size - len(table) - 1
+    if freedom < 1 or not np.isfinite(left).all():
+        return {}
+    design = np.column_stack([np.ones(left.size), *((t - t.mean()) / t.std() for t in table)])
+    slopes, *_ = np.linalg.lstsq(design, left, rcond=None)
+    spread = np.linalg.pinv(design.T @ design).diagonal() * np.sum((left - design @ slopes) ** 2) / freedom
+    sure = np.abs(slopes) > float(stdtrit(freedom, 1 - CHANCE / 2)) * np.sqrt(spread)
+    trends = {n: int(np.sign(slopes[i])) * int(sure[i]) for i, n in enumerate(variables, start=1)}
+    if len(variables) == 1:
+        return trends
+    fitted = solutions.q[:, :1]
+    given = {name: np.broadcast_to(v, rows.shape)[rows] for name, v in problem.variables.items()}
+    return {
+        n: trend * int(np.abs(_law_changes(problem, fitted, given, n)).max() <= FLAT * 2 * abs(slopes[i]))
+        for i, (n, trend) in enumerate(trends.items(), start=1)
+    }
+
+
+def _thin_rows(rows: BoolArray) -> BoolArray:
+    """Return at most `MOST_ROWS` of these rows, evenly spaced: more would make nothing surer."""
+    kept = np.flatnonzero(rows)
+    out = np.zeros_like(rows)
+    out.flat[kept[:: max(1, -(-kept.size // MOST_ROWS))]] = True
+    return out
+
+
+def _ranks(values: Array) -> Array:
+    """Return ranks, of equal values their mean."""
+    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(count) - 0.5 * (count - 1))[np.ravel(place)])
+
+
+def _only_direction(problem: Problem, variables: dict[str, Array], name: str) -> int:
+    """Return 1 or -1 where the law only rises or falls with a variable, at all likely parameters; else 0."""
+    moves = _law_changes(problem, likely_parameters(problem), variables, name)
+    moves = moves[np.isfinite(moves).all(axis=1)]
+    size = ROUNDING * np.abs(moves).max(axis=1, keepdims=True, initial=0.0)
+    rises, falls = bool((moves > size).any()), bool((moves < -size).any())
+    return int(rises) - int(falls)
+
+
+def _law_changes(problem: Problem, samples: Array, variables: dict[str, Array], name: str) -> Array:
+    """Return how the law moves, at some parameters (k, S), as a variable goes up: along its points, or their range.
+
+    Not a number where it has no value, or none that is positive under a log objective.
+    """
+    steps = np.unique(variables[name])
+    places = [{name: steps}]
+    if len(variables) > 1:
+        places = [{**variables, name: np.full(variables[name].size, end)} for end in (steps[0], steps[-1])]
+    with np.errstate(all="ignore"):
+        levels = [problem.objective.linked(law_values(problem, samples, place)) for place in places]
+        return np.diff(levels[0], axis=1) if len(levels) == 1 else levels[1] - levels[0]
+
+
+#: Variables whose scatter about a line is below this share of their spread vary together.
+MAX_SCATTER_SHARE = 1e-6
+
+
+def together(problem: Problem, values: Mapping[str, float]) -> dict[str, str]:
+    """Return parameters of terms that the design cannot tell apart, with the reason.
+
+    Two variables that vary together (D = 20 N in every row) leave a term in the one alone and a term in the other alone
+    exchangeable.
+    """
+    rows = problem.weights > 0
+    varied = {n: v[rows] for n, v in problem.variables.items() if np.ptp(v[rows]) > 0}
+    reasons: dict[str, str] = {}
+    names = list(varied)
+    for i, first in enumerate(names):
+        for second in names[i + 1 :]:
+            text = _relation_text(first, varied[first], second, varied[second])
+            if not text:
+                continue
+            tied = _separate_parameters(problem, values, (first, second))
+            if not (tied[first] and tied[second]):
+                continue
+            for name in (*tied[first], *tied[second]):
+                reasons.setdefault(name, f"{first} and {second} vary together in these data ({text}); vary one alone")
+    return reasons
+
+
+def _relation_text(first: str, a: Array, second: str, b: Array) -> str:
+    """Say how two variables go together, in logarithms or as they are; empty where they do not."""
+    if (a > 0).all() and (b > 0).all():
+        slope, offset, apart = _regress(np.log(a), np.log(b))
+        if apart < MAX_SCATTER_SHARE:
+            power = "" if abs(slope - 1) < 1e-6 else f"**{slope:.4g}"
+            return f"{second} = {np.exp(offset):.4g}*{first}{power}"
+    slope, offset, apart = _regress(a, b)
+    return f"{second} = {offset:.4g} + {slope:.4g}*{first}" if apart < MAX_SCATTER_SHARE else ""
+
+
+def _regress(a: Array, b: Array) -> tuple[float, float, float]:
+    """Return slope, offset, and the share of the spread that is left."""
+    x, y = a - a.mean(), b - b.mean()
+    slope = float(x @ y / (x @ x)) if x @ x > 0 else 0.0
+    left = float(np.linalg.norm(y - slope * x) / max(float(np.linalg.norm(y)), 1e-300))
+    return slope, float(b.mean() - slope * a.mean()), left
+
+
+def _separate_parameters(problem: Problem, values: Mapping[str, float], pair: tuple[str, str]) -> dict[str, list[str]]:
+    """Return for each of two variables the parameters whose terms see it and not the other."""
+    law = problem.law
+
+    def slopes(**moved: Array) -> Array:
+        with np.errstate(all="ignore"):
+            rows = law.jacobian(values, **{**problem.variables, **moved})
+            return np.array([np.broadcast_to(r, problem.observed.shape) for r in rows], dtype=float)
+
+    base = slopes()
+    sees = {}
+    for name in pair:
+        spread = float(np.ptp(problem.variables[name]))
+        with np.errstate(all="ignore"):
+            change = np.abs(slopes(**{name: problem.variables[name] + 0.01 * spread}) - base).max(axis=1)
+        sees[name] = change > 1e-9 * np.abs(base).max(axis=1)
+    order = list(law.parameters)
+    first, second = pair
+    alone = {first: sees[first] & ~sees[second], second: sees[second] & ~sees[first]}
+    return {n: [p for p in problem.free if alone[n][order.index(p)]] for n in pair}
+
+
+def edge_reasons(problem: Problem, ends: Mapping[str, tuple[float, float]]) -> dict[str, str]:
+    """Return places in the law (a midpoint, a break) whose interval reaches the end of the data, with the reason.
+
+    A place is a parameter that is subtracted from a variable, or that divides it inside a sum with a number.
+    """
+    reasons: dict[str, str] = {}
+    for name, along in _reference_points(problem).items():
+        low, high = float(np.min(along)), float(np.max(along))
+        left, right = ends[name]
+        if left < low or right > high:
+            side = "below" if left < low else "above"
+            reasons[name] = f"may lie {side} the data, which then show one side of it only"
+    return reasons
+
+
+def _reference_points(problem: Problem) -> dict[str, Array]:
+    law = problem.law
+    if law.expression is None or getattr(law, "equals", None):
+        return {}
+    places: dict[str, Array] = {}
+
+    def add(node: Binary) -> None:
+        right = node.right
+        inside = {part.name for part in tree.walk(node.left) if isinstance(part, Name)}
+        if isinstance(right, Name) and right.name in problem.free and inside and inside <= set(problem.variables):
+            places[right.name] = np.asarray(tree.evaluate(node.left, problem.variables), dtype=float)
+
+    for node in tree.walk(law.formula.root):
+        if isinstance(node, Binary) and node.op == "-":
+            add(node)
+        if isinstance(node, Binary) and node.op == "+" and Number in (type(node.left), type(node.right)):
+            other = node.right if isinstance(node.left, Number) else node.left
+            for part in tree.walk(other):
+                if isinstance(part, Binary) and part.op == "/":
+                    add(part)
+    return places
+
+
+#: Below this probability a law is said to miss.
+MAX_P_VALUE = 0.01
+#: Pure error of less than this share of the observations is rounding: rows that are copies tell nothing.
+MIN_PURE_ERROR_SHARE = 1e-10
+
+
+@dataclass(frozen=True, kw_only=True)
+class LackOfFit:
+    """The test of a law against the pure error of its data.
+
+    Parameters
+    ----------
+    p : float
+        The probability of so much lack of fit under the law.
+    statistic : float
+        F.
+    dof : (int, int)
+        Of the lack of fit (distinct places less parameters), and of the pure error (rows less distinct places).
+    grouped : bool
+        Rows of one group depend on each other, so that groups which differ look like lack of fit.
+    """
+
+    p: float
+    statistic: float
+    dof: tuple[int, int]
+    grouped: bool = False
+
+    def phrase(self) -> str:
+        """Say that the law misses; nothing where it does not."""
+        if self.p >= MAX_P_VALUE:
+            return ""
+        return (
+            f"the law misses{' or groups differ' if self.grouped else ''}: lack of fit p = {self.p:.2g} "
+            f"(F({self.dof[0]}, {self.dof[1]}) = {self.statistic:.3g}, against the scatter of rows that share their "
+            "variables)"
+        )
+
+
+def lack_of_fit(problem: Problem, p: Array, *, grouped: bool = False) -> LackOfFit | None:
+    """Return the test of a problem's solution; None where no rows share their variables, or nothing is left to test.
+
+    Rows that share their variables show the scatter without any law, the pure error: what a fit leaves beyond that is
+    lack of fit (Fisher's F test; Draper and Smith, 1998, ch. 2).
+
+    Parameters
+    ----------
+    problem : Problem
+        Under least squares or a Gaussian likelihood, of the observations or their logarithms.
+    p : ndarray
+        The free parameters as the law has them.
+    grouped : bool
+        Rows are in groups.
+
+    Notes
+    -----
+    Rows that are copies of each other (of one observation, not of one configuration) understate the pure error.
+    """
+    from scipy.special import fdtrc
+
+    if problem.objective.scale != "residual":
+        return None
+    rows = problem.weights > 0
+    weights, y = problem.weights[rows], problem.y[rows]
+    place = point_codes([v[rows] for v in problem.variables.values()])
+    distinct = int(place.max()) + 1
+    free, pure = distinct - problem.k, len(y) - distinct
+    if free < 1 or pure < 1:
+        return None
+    means = np.bincount(place, weights * y) / np.bincount(place, weights)
+    apart = float(np.sum(weights * (y - means[place]) ** 2))
+    residuals = problem.residuals_at(p)[rows]
+    left = float(np.sum(weights * residuals**2)) - apart
+    if not np.isfinite(left) or apart <= (MIN_PURE_ERROR_SHARE * problem.size()) ** 2:
+        return None
+    statistic = max(left, 0.0) / free / (apart / pure)
+    return LackOfFit(p=float(fdtrc(free, pure, statistic)), statistic=statistic, dof=(free, pure), grouped=grouped)

@@ -1,4 +1,4 @@
-"""Huber's loss, half a square up to a threshold and linear beyond it, and the likelihood that it stands for."""
+"""Losses that grow linearly: Huber's beyond its threshold, with the likelihood that it stands for, and quantiles'."""
 
 from __future__ import annotations
 
@@ -66,3 +66,23 @@ class HuberLikelihood(Huber):
 def huber_constant(c: float) -> float:
     """Return the log of the integral of exp(-Huber loss) of threshold `c`: what makes it a density."""
     return math.log(math.sqrt(2 * math.pi) * math.erf(c / math.sqrt(2)) + 2 / c * math.exp(-c * c / 2))
+
+
+class Quantile(Objective):
+    """The quantile loss of level ``tau``, its kink rounded off over ``width``.
+
+    With r = y - f it is tau*r + width*log(1 + exp(-r/width)), which lies at most 0.7 widths above the true loss.
+    """
+
+    degree = 1
+    convex = True
+    tuning = "width"
+    options: ClassVar[Mapping[str, Option]] = {"tau": Option(0.5, below=1.0), "width": Option()}
+
+    def pointwise(self, f: Array, y: Array, options: Mapping[str, Any]) -> tuple[Array, Array, Array]:
+        """Return the rounded quantile loss and its derivatives."""
+        tau, width = options["tau"], options["width"]
+        z = (y - f) / width
+        soft = np.logaddexp(0.0, -z)
+        share = np.exp(-z - soft)  # the logistic function of -z
+        return width * (tau * z + soft), share - tau, share * (1.0 - share) / width
