@@ -48,5 +48,15 @@ def catalogue(kind: str = "law") -> Catalogue:
     return Catalogue({name: printable(getattr(registry.find(kind, name).spec, "title", ""), 120) for name in names})
 
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_imported, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 __all__ += ["__version__", "catalogue"]
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        try:
+            return _imported(name)
+        except AttributeError:
+            from forecast.base.other_words import absent
+
+            raise absent("module 'forecast'", name, __all__) from None

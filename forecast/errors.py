@@ -55,6 +55,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
@@ -183,8 +184,8 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str:
 
 
 def _bare_text(name: str) -> str:
-    """Return a name without its case, blanks, hyphens and underscores, which nobody remembers."""
-    return "".join(name.replace("-", " ").replace("_", " ").split()).lower()
+    """Return a name without its case, blanks, hyphens, underscores and zeros in front, which nobody remembers."""
+    return re.sub(r"(?<=[a-z])0+(?=\d)", "", "".join(name.replace("-", " ").replace("_", " ").split()).lower())
 
 
 class ForecastError(Exception):

@@ -205,6 +205,20 @@ def test_every_public_attribute_is_documented():
     assert not sorted({line for owner in owners for line in undocumented(owner)})
 
 
+def test_a_word_of_another_library_is_answered_with_ours():
+    spend = forecast.uncertain(p05=1e8, p95=4e8, unit="USD", name="spend")
+    fit = forecast.law("scaling/chinchilla").published("besiroglu2024")
+    said = {
+        "conf_int": (fit, "write fit.interval"), "evaluate": (fit.law, "write law.value"),
+        "plot": (spend, "write forecast.ask"), "median": (spend >= 2e8, "CONDITION.when"),
+        "allocat": (fit, "did you mean 'allocate'"), "curve_fit": (forecast, "write forecast.law"),
+        "parity": (forecast.scenario("brain-parity"), "write scenario.ask"),
+    }  # fmt: skip
+    for word, (thing, ours) in said.items():
+        with pytest.raises(AttributeError, match=f"'{word}'.*{ours}"):
+            getattr(thing, word)
+
+
 def test_one_number_is_asked_for_at_a_time():
     spend = forecast.uncertain(p05=1e8, p95=4e8, unit="USD", name="spend")
     answer = (spend >= 2e8).when(start=2025, until=2030, draws=100)

@@ -31,6 +31,7 @@ from forecast.api.scenario_quantities import (
 from forecast.base.dates import from_decimal_year, parse_year
 from forecast.base.lazy import xr
 from forecast.base.number_checks import is_real
+from forecast.base.other_words import OtherWords
 from forecast.base.quantiles import QUANTILES
 from forecast.errors import ChangedDataWarning, EmptyDataError, ResultError, UsageError, first_names, nearest, printable
 from forecast.projection.paths.run_cache import SHARED_BYTES, RunCache
@@ -58,7 +59,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Answer:
+class Answer(OtherWords):
     """The answer to a question. Made by ``(x >= y).when(until=2045)``, by `forecast.ask` and by `Scenario.ask`.
 
     Its numbers are those of its sentence: of the first definitions, pooled over rivals by their weights. `by_choice`

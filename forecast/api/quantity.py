@@ -26,6 +26,7 @@ from forecast.api.quantity_formulas import (
 from forecast.base.dates import parse_year
 from forecast.base.html_text import HtmlText
 from forecast.base.operators import Operators
+from forecast.base.other_words import OtherWords
 from forecast.errors import ScenarioError, UsageError, printable
 from forecast.formula import Comparison, Measured, Name, Node, Text, check_name, tree
 
@@ -45,7 +46,7 @@ _KIND_KEYS = (
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Quantity(HtmlText, Operators["QuantityCondition"]):
+class Quantity(HtmlText, OtherWords, Operators["QuantityCondition"]):
     """A quantity of a scenario that is still to be computed. Made by `forecast.quantity` and its sisters.
 
     Parameters
@@ -309,7 +310,7 @@ class Quantity(HtmlText, Operators["QuantityCondition"]):
 
 
 @dataclass(frozen=True, eq=False)
-class QuantityCondition(HtmlText):
+class QuantityCondition(HtmlText, OtherWords):
     """A comparison of two quantities: a condition for a question, and no truth value.
 
     Parameters

@@ -13,6 +13,7 @@ from forecast.api.options import GRID_KEYS, RUN_KEYS, ScenarioAskOptions, check_
 from forecast.api.quantity import Quantity, as_quantity, quantity
 from forecast.api.quantity_formulas import to_record
 from forecast.api.scenario_quantities import at_home, name_within, quantity_of, source_scenarios
+from forecast.base.other_words import absent
 from forecast.errors import UnknownNameError, UsageError, first_names, printable, shown_value
 from forecast.models import Model
 from forecast.scenarios import scenario as records, used_scenarios
@@ -138,7 +139,10 @@ class Scenario(records.Scenario):
         """Return the quantity of a name that is no method or attribute: ``mc.run`` is ``mc["run"]``."""
         if name in self.__dict__.get("quantities", ()):
             return self[name]
-        raise AttributeError(f"a scenario has no attribute, and '{self.__dict__.get('name', '')}' no quantity '{name}'")
+        if name in self.__dict__.get("questions", ()):
+            raise AttributeError(f"'{name}' is a question, and no quantity: write scenario.ask('{name}')")
+        own = (*dir(type(self)), *self.__dict__.get("quantities", ()))
+        raise absent(f"scenario '{self.__dict__.get('name', '')}'", name, own)
 
     def named(self, name: str) -> Self:
         """Return the scenario under another name, which is the prefix of its quantities elsewhere."""

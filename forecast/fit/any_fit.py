@@ -13,6 +13,7 @@ import numpy as np
 
 from forecast.base.arrays import Array
 from forecast.base.lazy import xr
+from forecast.base.other_words import OtherWords
 from forecast.errors import UncertaintyError
 from forecast.planning.plans import Plans
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from forecast.fit.solve.parallel import Progress, Workers
 
 
-class AnyFit(Plans):
+class AnyFit(Plans, OtherWords):
     """The part that `forecast.Fit` and `forecast.Fits` share: of a fit by itself a number is 0-d, of many along `by`.
 
     What must be found fit by fit is written for a single one, and `_each` and `_draws` go over those there are.

@@ -150,8 +150,9 @@ def compare(
     from forecast.tables.column_names import columns_in
     from forecast.tables.same_place import check_one_curve
 
-    if not laws:
-        raise UsageError("compare: no law")
+    if not laws or isinstance(laws, str) or not isinstance(laws, Sequence):
+        found = "none" if not laws else type(laws).__name__
+        raise UsageError(f"compare: expected a list of laws first, then the data, got {found}")
     rivals = [law_of(each) if isinstance(each, str) else each for each in laws]
     columns = tables.to_columns(data, where="compare")
     lets = dict(let or {})

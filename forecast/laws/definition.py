@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 import numpy as np
 
 from forecast.base.arrays import Array
+from forecast.base.other_words import OtherWords
 from forecast.contract.specs import PublishedFit
 from forecast.errors import FormulaError, UnknownNameError, UsageError, printable, shown_value
 from forecast.formula import Formula, check_name, parse
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from forecast.laws.program import Program
 
 
-class Law(Composable):
+class Law(Composable, OtherWords):
     """A formula over variables and parameters.
 
     Parameters

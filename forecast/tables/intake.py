@@ -102,7 +102,7 @@ def to_columns(data: Any, *, where: str = "", options: ReadOptions | None = None
     plain_objects = list, tuple, set, bytes, numbers.Number, type(None)
     if isinstance(data, plain_objects) or (arrays := frame(data, at)) is None:
         kinds = "a Dataset, DataFrame, mapping of arrays, file or table name"
-        raise DataError(f"{at}expected {kinds}, got {type(data).__name__}")
+        raise DataError(f"{at}expected {kinds}, got {type(data).__name__}; give numbers by name: {{'x': [1, 2]}}")
     return columns_of_arrays(arrays, "data frame", at, options=chosen)
 
 

@@ -5,7 +5,7 @@ from scipy import stats
 import forecast
 from forecast.errors import DataError, UnknownNameError, UsageError
 from forecast.fit.objectives import OBJECTIVES
-from forecast.fit.objectives.huber import HUBER_FACTOR, huber_constant
+from forecast.fit.objectives.losses import HUBER_FACTOR, huber_constant
 from forecast.fit.objectives.objective import Scratch
 
 OPTIONS = {"delta": 0.3, "tau": 0.8, "width": 0.2, "trials": np.full(7, 9.0), "chance": 0.25}

@@ -243,7 +243,7 @@ def _variable(law: Law, variable: str, source: Any, columns: Mapping[str, Any], 
     where = f"{name}: variable '{variable}'"
     check_named_once(str(source), columns, where)
     if source == variable and variable not in columns:
-        hint = hint or f"let may make it, by a formula over the columns {first_names(list(columns))}"
+        hint = hint or f"let={{'{variable}': …}} makes it, by a formula over the columns {first_names(list(columns))}"
         raise UnknownNameError("column", variable, columns, where=f"{where} ({hint})")
     if variable in law.levels and source in columns:
         labels = columns.labels(source) if isinstance(columns, tables.Columns) else columns[source]

@@ -6,10 +6,8 @@ import inspect
 
 from forecast.contract.registry import get_registry, import_target
 from forecast.errors import PluginContractError
-from forecast.fit.objectives.counts import Binomial, Poisson
-from forecast.fit.objectives.huber import Huber, HuberLikelihood, Quantile
+from forecast.fit.objectives.losses import Binomial, Gaussian, Huber, HuberLikelihood, Poisson, Quantile, Squares
 from forecast.fit.objectives.objective import Objective, Option, RowRule
-from forecast.fit.objectives.squares import Gaussian, Squares
 
 __all__ = ["OBJECTIVES", "Objective", "Option", "RowRule", "find_objective"]
 

@@ -203,7 +203,7 @@ class Objective(abc.ABC):
 
     def as_squares(self) -> Objective:
         """Return the squares in the same link."""
-        from forecast.fit.objectives.squares import Squares
+        from forecast.fit.objectives.losses import Squares
 
         return Squares("squares", log=self.log)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from forecast.base.arrays import Array, IntArray
-from forecast.fit.objectives.squares import Squares
+from forecast.fit.objectives.losses import Squares
 from forecast.fit.problem.problem import kernel_for
 from forecast.fit.problem.rescaling import rescaled_curves
 from forecast.fit.problem.target import Target

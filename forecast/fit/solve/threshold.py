@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from forecast.base.arrays import Array
-from forecast.fit.objectives.huber import HUBER_FACTOR
+from forecast.fit.objectives.losses import HUBER_FACTOR
 from forecast.fit.objectives.objective import effective_rows, robust_scale
 from forecast.fit.solve import newton
 

@@ -22,7 +22,14 @@ from forecast.base.dates import decimal_year, iso_date
 from forecast.base.html_text import HtmlText
 from forecast.base.lazy import xr
 from forecast.base.warning_lines import with_warnings
-from forecast.errors import FailedWorldsWarning, FewWorldsWarning, ForecastWarning, HindcastWarning, printable
+from forecast.errors import (
+    FailedWorldsWarning,
+    FewWorldsWarning,
+    ForecastWarning,
+    HindcastWarning,
+    UnknownNameError,
+    printable,
+)
 from forecast.projection.answers.crossing_dates import rival_of_draw
 from forecast.projection.failures import in_brackets
 from forecast.projection.likelihood_weights import effective_sample_size, weights_of
@@ -173,6 +180,8 @@ class Projection(HtmlText):
         return self._tree
 
     def __getitem__(self, group: str) -> xr.DataTree:
+        if group in self.answers and group not in self:
+            raise UnknownNameError("group", group, note=f"the answer is run.answers['{group}']")
         return self._tree[group]  # type: ignore[return-value]
 
     def dataset(self, group: str) -> xr.Dataset:
@@ -591,7 +600,8 @@ class Projection(HtmlText):
 
     def __repr__(self) -> str:
         """Say what it is of, and what it warns of."""
-        about = f"{len(self.quantities)} quantities, {len(self.answers)} answers, {self.settings.draws:,} worlds"
+        answers = f"{len(self.answers)} answer{'s' * (len(self.answers) != 1)}"
+        about = f"{len(self.quantities)} quantities, {answers}, {self.settings.draws:,} worlds"
         said = "\n".join([f"<forecast.Projection of '{self.scenario or self.title}': {about}>", *self.read])
         return with_warnings(said, self.warnings)
 
