@@ -165,7 +165,7 @@ def _with_constants(answer: Answer, values: Mapping[str, Any]) -> Answer:
 
 
 def _constant_quantities(answer: Answer) -> Iterator[tuple[str, float]]:
-    """Yield the quantities behind an answer that are one number in all worlds."""
+    """Yield the quantities behind an answer that are one number in all worlds, and may be twice that."""
     from forecast.scenarios.graph import build
     from forecast.scenarios.kinds.prior import Prior
 
@@ -173,8 +173,9 @@ def _constant_quantities(answer: Answer) -> Iterator[tuple[str, float]]:
     for name in answer.depends_on:
         node = graph.nodes.get(name)
         if node is not None and isinstance(node.quantity, Prior) and node.fixed is None:
-            distribution = node.quantity.distribution
-            if distribution.family == "fixed" and distribution.median() != 0:
+            distribution, scale = node.quantity.distribution, node.limits.bounds.scale if node.limits else ""
+            most = {"share": 1.0, "percent": 100.0}.get(scale, math.inf)
+            if distribution.family == "fixed" and distribution.median() != 0 and 2 * distribution.median() <= most:
                 yield name, distribution.median()
 
 

@@ -253,6 +253,8 @@ def test_a_constant_that_comes_first_is_named():
     tight = forecast.ask(value=forecast.uncertain(p05=1e3, p95=1e9, name="wide") * share, dates=[2026], **SPAN)
     assert "note" not in tight.sensitivity().attrs
     assert "a constant comes first" in " ".join(values.report().split())
+    used = forecast.quantity("used", value=1, scale="share", unit="")  # a share is not twice 1
+    assert "used" not in forecast.ask(value=spend * used, dates=[2026], **SPAN).sensitivity().index
 
 
 def test_values_growth_and_order_are_answers():
