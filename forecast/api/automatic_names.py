@@ -78,13 +78,7 @@ def number_as_word(number: float) -> str:
 
 
 def short_number(number: Any) -> str:
-    """Return a number, with its unit if it has one, as a person types it.
-
-    Examples
-    --------
-    >>> short_number(4e10), short_number(Measured(1e6, "USD")), short_number(2.5)
-    ('4e10', '1e6 USD', '2.5')
-    """
+    """Return a number, with its unit if it has one, as a person types it: ``4e10``, ``1e6 USD``."""
     if isinstance(number, Measured):
         return f"{short_number(number.value)} {number.unit}"
     text = f"{number:g}".replace("e+0", "e").replace("e+", "e")

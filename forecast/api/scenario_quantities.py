@@ -130,11 +130,7 @@ def _used_quantity(read: Scenario, name: str) -> Quantity:
 def line_of(part: Any, *, models: bool = False) -> str:
     """Return the line of `forecast.ask` that says the same; empty if something has no name in the catalogue.
 
-    Parameters
-    ----------
-    part : Quantity or QuantityCondition
-    models : bool
-        Models have names there too; a line sets rivals beside them, and an object does not.
+    Names of models count if asked for: a line sets rivals beside them, and an object does not.
 
     Examples
     --------

@@ -169,11 +169,7 @@ class LawSpec(Spec):
 class ObjectiveSpec(Spec):
     """What a fit may minimise: ``target`` names a subclass of `forecast.fit.objectives.Objective`.
 
-    Parameters
-    ----------
-    target : str
-    log : bool
-        The loss sees logarithms of law and observations. Squares and squares of logarithms are two objectives.
+    With `log` its loss sees logarithms of law and observations.
     """
 
     kind: ClassVar[str] = "objective"
