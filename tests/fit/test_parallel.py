@@ -1,4 +1,5 @@
 import os
+import sys
 from concurrent.futures import Executor, ThreadPoolExecutor
 
 import numpy as np
@@ -70,7 +71,7 @@ def test_a_bootstrap_is_the_same_bits_for_any_number_of_workers(resample):
 
 @pytest.mark.slow
 def test_curves_are_the_same_bits_for_any_number_of_workers(monkeypatch):
-    monkeypatch.setattr("forecast.fit.fit_law.CHUNK_POINTS", 500)
+    monkeypatch.setattr(sys.modules["forecast.fit.fit_law"], "CHUNK_POINTS", 500)
     data = curves(70)
     told = []
     alone = LAW.fit(data, by="curve", bootstrap=8, progress=lambda *at: told.append(at))
