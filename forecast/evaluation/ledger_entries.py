@@ -161,7 +161,7 @@ def _date_entries(answer: DateAnswer, extra: Sequence[str]) -> Iterator[dict[str
             "asked": answer.text, "unit": "year", "threshold": threshold, "choices": chosen, "pooled": over,
             "start": first, "until": last, "median": levels["p50"], "quantiles": levels,
             "never": float(share[np.isposinf(worlds)].sum()),
-            "already": float(share[worlds <= run.span[0]].sum()),
+            "already": float(share[worlds <= run.span[0]].sum()) * answer.met_by_rows(chosen),
             "by": [
                 {"date": date, "probability": min(1.0, float(share[worlds <= end].sum()))}
                 for date, end in zip(dates, ends, strict=True)

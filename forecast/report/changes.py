@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from forecast.projection.result import DateAnswer, Projection, RankingAnswer, ValueAnswer
 from forecast.projection.result.differences import AnswerDifference
 from forecast.projection.result.shifts import SHIFT_LEVELS
-from forecast.report.headline import Labels, on_date, span_texts, starts_after_rows
+from forecast.report.headline import Labels, on_date, span_texts
 from forecast.report.rows import COLUMNS, ReportRow, RowGroup, question_label
 from forecast.report.words.date_text import date_cell, fine_span
 from forecast.report.words.number_text import amount, amount_range, format_number, percent
@@ -86,11 +86,14 @@ def _answer_change_rows(each: AnswerDifference, words: Labels) -> list[tuple[str
         add("among", "compared", tuple(map(str, each.among)), f"{each.among[1] - each.among[0]:+d}")
         return rows
     (start, until), ends = answer.run.span, span_texts(answer.run)
-    fine, unseen = fine_span(start, until), start if starts_after_rows(answer.run) else None
-    dates = tuple(date_cell(year, until, fine=fine, already=year <= start, unseen=unseen) for year in each.median)
+    fine = fine_span(start, until)
+    dates = tuple(
+        date_cell(year, until, fine=fine, already=already >= 0.5, start=start)
+        for year, already in zip(each.median, each.already, strict=True)
+    )
     add("median", "median", dates, by or _years_difference(*each.median, dates), by)
     add("never", f"not by {ends['until']}", tuple(map(percent, each.never)), _percentage_points(*each.never))
-    add("already", f"by {ends['start']}", tuple(map(percent, each.already)), _percentage_points(*each.already))
+    add("already", "already", tuple(map(percent, each.already)), _percentage_points(*each.already))
     return rows
 
 

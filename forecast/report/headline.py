@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from forecast.base.dates import decimal_year, iso_date
+from forecast.base.dates import decimal_year
 from forecast.base.distributions import distribution
 from forecast.contract.registry import get_registry
 from forecast.errors import ForecastError, printable
@@ -226,11 +226,6 @@ def span_texts(run: Projection, *, short: bool = False) -> dict[str, str]:
     return {"start": as_text(first, fine=True, short=short), "until": as_text(last, fine=not short)}
 
 
-def starts_after_rows(run: Projection) -> bool:
-    """Tell whether a projection starts after its newest data: what is so at its first step was then seen by nobody."""
-    return bool(run.newest) and max(run.newest.values()) < iso_date(run.span[0])
-
-
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
@@ -352,13 +347,13 @@ def _date_sentence(answer: DateAnswer, words: Labels) -> str:
         return _several_dates(answer.run, found, " and ".join(map(words, free)), texts)
     low, high = found.quantiles[0], found.quantiles[4]
     fine = fine_interval(low, high)
-    by, already = percent(1 - found.never), percent(found.already)
-    ahead = math.isfinite(low) and found.already < 0.5
+    by, already = percent(1 - found.never), percent(found.at_start)
+    ahead = math.isfinite(low) and found.at_start < 0.5
     fixed = low == high and (ahead or certain(answer.run))  # a date ahead that all worlds share is no matter of chance
     texts |= {
         "pooled": pooled_over(answer, words),
-        "low": _date_text(answer.run, low, fine, already=found.already >= 0.05),
-        "high": _date_text(answer.run, high, fine, already=found.already >= 0.95),
+        "low": _date_text(answer.run, low, fine),
+        "high": _date_text(answer.run, high, fine),
         "low_month": as_text(low, fine=True),
         "low_year": as_text(low),
         "median": as_text(found.median, fine=fine),
@@ -369,7 +364,7 @@ def _date_sentence(answer: DateAnswer, words: Labels) -> str:
     hardly = found.never < load_patterns()["hardly"]
     case = (
         ("point" if math.isfinite(low) else "point_never") if fixed else
-        "already" if found.already >= 0.5 else "date" if math.isfinite(found.median) else "never"
+        "already" if found.at_start >= 0.5 else "date" if math.isfinite(found.median) else "never"
     )  # fmt: skip
     if case in (sentences := authored_sentences(answer, answer.default, words)):
         now = now_of(answer, answer.default)[1]
@@ -383,9 +378,10 @@ def _date_sentence(answer: DateAnswer, words: Labels) -> str:
         "never_low": not math.isfinite(low),
         "never_median": not math.isfinite(found.median),
         "never_hardly": hardly,
-        "already_some": found.already >= 0.05,
-        "already_half": found.already >= 0.5,
-        "already_most": found.already >= 0.95,
+        "already": found.already == 1,
+        "already_some": found.at_start >= 0.05,
+        "already_half": found.at_start >= 0.5,
+        "already_most": found.at_start >= 0.95,
         "already_all": by == already,
     }
     return fill("when", *(flag for flag, holds in flags.items() if holds), **texts)
@@ -412,10 +408,9 @@ def _several_dates(run: Projection, found: AnswerDistribution, free: str, texts:
     )
 
 
-def _date_text(run: Projection, year: float, fine: bool, *, already: bool = False) -> str:
-    flag = "never" if not math.isfinite(year) else "already" if already else ""
-    texts = {**span_texts(run), "date": as_text(year, fine=fine)}
-    return fill("date", flag, "unseen" * starts_after_rows(run), **texts)
+def _date_text(run: Projection, year: float, fine: bool) -> str:
+    flag = "never" if not math.isfinite(year) else "at_start" if year <= run.span[0] else ""
+    return fill("date", flag, **span_texts(run), date=as_text(year, fine=fine))
 
 
 # --- Values, races, orders --------------------------------------------------------------------------------------------

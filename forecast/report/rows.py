@@ -19,7 +19,7 @@ from forecast.projection.result import (
     ValueAnswer,
 )
 from forecast.projection.result.projected_answers import RankingRow
-from forecast.report.headline import Labels, event, first_shares, on_date, share_text, starts_after_rows, value_title
+from forecast.report.headline import Labels, event, first_shares, on_date, share_text, value_title
 from forecast.report.words.date_text import as_text, date_cell, fine_interval, fine_span
 from forecast.report.words.number_text import (
     amount,
@@ -155,10 +155,9 @@ def table_cells(answer: ProjectedAnswer, found: AnswerDistribution, level: float
     if isinstance(answer, DateAnswer):
         first, last = answer.run.span
         fine = fine_interval(low, high) if found.medians is None else fine_span(first, last)
-        unseen = first if starts_after_rows(answer.run) else None
 
         def text(year: float, share: float) -> str:
-            return date_cell(year, last, fine=fine, already=found.already >= share, unseen=unseen)
+            return date_cell(year, last, fine=fine, already=found.already >= share, start=first)
 
         if found.medians is not None:
             return range_text([text(low, 0.5), text(high, 0.5)]), "", range_text([percent(n) for n in found.nevers])

@@ -1,12 +1,16 @@
 """Rows of one's own beside a table's: ``--data NEW.csv``, ``project(data=)``, ``forecast.ask(data=)``."""
 
 import hashlib
+import json
+import re
 
 import numpy as np
 import pytest
 
 import forecast
+from forecast import units
 from forecast.errors import UnknownNameError, UsageError
+from forecast.projection.result.observed_values import last_observation
 from toolkit import json_of, shared_main as main
 
 RUN = (
@@ -46,6 +50,30 @@ def test_a_question_about_a_trend_is_so_already_once_a_row_meets_it(rows):
     assert before.already == 0
     assert answer.already == 1
     assert answer.never == 0
+
+
+@pytest.mark.parametrize(("level", "share"), [("1e8", 0), ("1e7", 1)])
+def test_every_door_calls_already_what_a_row_meets_and_no_world_that_comes_there_since(capsys, tmp_path, level, share):
+    asked, page = f"model-money.stock_counted >= {level}", tmp_path / "page.html"
+    assert main(["ask", asked, "--draws", "512", "--json"]) == 0
+    shown = json_of(capsys.readouterr().out)["result"]
+    assert main(["ask", asked, "--draws", "512", "--report", str(page)]) == 0
+    assert ("already" in capsys.readouterr().out) == bool(share)
+    data = json.loads(re.search(r'id="data">(.*?)</script>', page.read_text(encoding="utf-8"), re.DOTALL)[1])
+    answer = forecast.ask(asked, draws=512)
+    assert answer.run.dates[0].headline.at_start > 0.02
+    assert {
+        shown["answer"]["crossing"]["already"], shown["questions"][0]["crossing"]["already"],
+        data["stated"]["answers"]["question"][2], answer.already, float(answer.by_choice["already"]),
+    } == {share}  # fmt: skip
+
+
+def test_a_level_that_differs_between_worlds_is_met_in_those_where_the_last_row_meets_it():
+    run = forecast.project("brain-parity", draws=512, with_={"metric": "linpack"})
+    dates = run.answers["parity"]
+    last = units.convert(last_observation(dates).value, last_observation(dates).unit, run.quantities["brain"].unit)
+    met = run.worlds["brain"].isel(time=0).sel(estimate="pooled").values <= last
+    assert 0 < met.mean() == dates.headline.already < dates.headline.at_start
 
 
 def test_the_rows_are_part_of_the_hash_of_their_table(rows, capsys):

@@ -23,9 +23,7 @@ def test_one_combination_is_a_date_with_its_interval():
 
 
 def test_already_and_never_are_said_in_words():
-    assert opening_sentence(small(growing({"value": 1.0}))) == (
-        "X reaches its limit by January 2025 with a probability of over 99 %."
-    )
+    assert opening_sentence(small(growing({"value": 1.0}))) == "X reaches its limit already."
     assert opening_sentence(small(growing({"value": 1e30}))) == (
         "The probability that x reaches its limit by January 2040 is under 1 %."
     )

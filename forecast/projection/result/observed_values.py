@@ -9,7 +9,7 @@ import numpy as np
 
 from forecast import units
 from forecast.base.arrays import Array, BoolArray
-from forecast.base.dates import decimal_year
+from forecast.base.dates import decimal_year, iso_date
 from forecast.base.lazy import xr
 from forecast.errors import ForecastError, FormulaError
 from forecast.formula import Comparison, Formula, Measured, Name, parse_condition, parse_expression, tree
@@ -115,6 +115,36 @@ def threshold(answer: ProjectedAnswer) -> Threshold | None:
             )  # fmt: skip
             return Threshold(of=of.text, op=op, value=float(np.asarray(value).flat[0]), unit=sides.unit, stated=stated)
     return None
+
+
+def is_met_by_rows(answer: ProjectedAnswer, chosen: Mapping[str, str]) -> bool | BoolArray:
+    """Tell whether the newest rows meet a question: of every stored world, (draw,), where its level differs between them.
+
+    It is asked of what is so at the first step. What nobody observes is met there, unless the first step comes after all
+    rows; so is what is so before the newest row.
+    """
+    run, last, start = answer.run, last_observation(answer, chosen), iso_date(answer.run.span[0])
+    condition = parse_condition(answer.text) if last is not None else None
+    if last is None or condition is None or any(name not in run.numeric for name in condition.names):
+        return not run.newest or max(run.newest.values()) >= start
+    if last.date > start:
+        return True
+    its_units = {name: run.quantities[name].unit for name in condition.names}
+    sides = units.sides(condition, its_units)
+    values = []
+    for side in (sides.left, sides.right):
+        if side.text == last.of:
+            values.append(units.convert(np.array(last.value), last.unit, sides.unit))
+            continue
+        at_start = {}
+        for name in side.names:
+            level = run.worlds[name].isel(time=0) if "time" in run.worlds[name].dims else run.worlds[name]
+            own = {choice: value for choice, value in chosen.items() if choice in level.dims}
+            fixed = run.quantities[name].fixed
+            at_start[name] = run.pooled(level.sel(own), run.rivals).values if fixed is None else fixed
+        values.append(units.value_of(side, at_start, its_units, target=sides.unit, rates=sides.rates))
+    is_met = np.asarray(COMPARISON_FUNCTIONS[condition.op](*values))
+    return is_met if is_met.size > 1 else bool(is_met.flat[0])
 
 
 def _through_formula(

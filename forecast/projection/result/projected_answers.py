@@ -37,7 +37,9 @@ class AnswerDistribution:
     quantiles : tuple of float
         At 5, 25, 50, 75 and 95 %: decimal years, +inf inside the never mass; or values.
     never, already : float
-        Probabilities, of dates.
+        Probabilities, of dates; it is *already* so where the newest rows meet it.
+    at_start : float
+        The probability that it is so at the first step, which may come after the newest rows.
     error : float
         The Monte Carlo error of a median date in years; NaN where it is not known.
     by : tuple of float
@@ -51,6 +53,7 @@ class AnswerDistribution:
     quantiles: tuple[float, float, float, float, float]
     never: float = 0.0
     already: float = 0.0
+    at_start: float = 0.0
     error: float = math.nan
     by: tuple[float, ...] = ()
     medians: tuple[float, float] | None = None
@@ -71,7 +74,8 @@ class AnswerDistribution:
         ends = (min(medians), max(medians))
         return AnswerDistribution(
             quantiles=(ends[0], ends[0], math.nan, ends[1], ends[1]), medians=ends, nevers=(min(nevers), max(nevers)),
-            never=max(nevers), already=min(s.already for s in several), count=len(several),
+            never=max(nevers), already=min(s.already for s in several), at_start=min(s.at_start for s in several),
+            count=len(several),
         )  # fmt: skip
 
 
@@ -370,6 +374,20 @@ class DateAnswer(ProjectedAnswer):
         return years if failing is None else np.where(failing.transpose("draw", ...).values[place] == 1, np.nan, years)
 
     def _distribution(self, chosen: dict[str, str]) -> AnswerDistribution | None:
+        found = self._of_all_worlds(chosen)
+        return found and replace(found, already=found.at_start and found.at_start * self.met_by_rows(chosen))
+
+    def met_by_rows(self, chosen: dict[str, str]) -> float:
+        """Return in what share of the worlds in which it is so at the first step the newest rows meet it."""
+        from forecast.projection.result.observed_values import is_met_by_rows
+
+        if isinstance(is_met := is_met_by_rows(self, chosen), bool):
+            return float(is_met)
+        dates, weights = self.pooled_draws(chosen)
+        counts = (dates <= self.run.span[0]) * (1.0 if weights is None else weights)
+        return float((counts * is_met).sum() / counts.sum()) if counts.any() else 0.0
+
+    def _of_all_worlds(self, chosen: dict[str, str]) -> AnswerDistribution | None:
         for group in ("questions", "pooled"):  # of all worlds, where they are more than those stored
             if group not in self.run or self.name not in (data := self.run.dataset(group)).variables:
                 continue
@@ -386,7 +404,7 @@ class DateAnswer(ProjectedAnswer):
         return AnswerDistribution(
             quantiles=_five(np.where(np.isnat(dates), np.inf, decimal_year(dates))),
             never=never,
-            already=float(_select_variable(data, f"{self.name}_already", chosen)),
+            at_start=float(_select_variable(data, f"{self.name}_already", chosen)),
             error=float(_select_variable(data, f"{self.name}_error", chosen)[2]),
             by=tuple(map(float, by)),
         )
@@ -401,7 +419,7 @@ class DateAnswer(ProjectedAnswer):
         return AnswerDistribution(
             quantiles=_five(dates.quantiles(QUANTILES)),
             never=float(dates.never),
-            already=float(dates.already),
+            at_start=float(dates.already),
             by=tuple(dates.reached),
         )
 

@@ -87,8 +87,8 @@ def tornado(run: Projection, name: str) -> Tornado | None:
     if not moved or own is None or own.medians is not None:
         return None
     first, last = run.span
-    dates = own.already < 0.5 and own.never < 0.5
-    by = first if own.already >= 0.5 else last
+    dates = own.at_start < 0.5 and own.never < 0.5
+    by = first if own.at_start >= 0.5 else last
     worlds, counts = question.pooled_draws(question.default)
 
     def answer(mask: NDArray[np.bool_]) -> float:
@@ -122,7 +122,7 @@ def _rank_regression(draws: Sequence[Array], worlds: Array) -> Array:
 def _bar_end(spread: AnswerDistribution, by: float, first: float, dates: bool) -> float:
     if dates:
         return spread.median
-    return spread.already if by == first else 1 - spread.never
+    return spread.at_start if by == first else 1 - spread.never
 
 
 def plot_tornado(axis: Axes, chart: Tornado, table: LabelTable) -> None:

@@ -347,12 +347,13 @@ def _encode(answer: DateAnswer | ValueAnswer, chosen: Mapping[str, str], first: 
     found, start = answer.over(chosen), first if answer.kind == "when" else 0.0
     if found is None:
         return None
-    shares = [_round_for_page(found.never), _round_for_page(found.already)]
+    shares = [_round_for_page(each) for each in (found.never, found.already, found.at_start)]
     if found.medians is None:
         return [[_round_for_page(each, start) for each in found.quantiles], *(shares if start else [])]
     nevers = [_round_for_page(each) for each in found.nevers]
     medians = [_round_for_page(each, start) for each in found.medians]
-    return {"medians": medians, "nevers": nevers, "never": shares[0], "already": shares[1], "count": found.count}
+    masses = dict(zip(("never", "already", "at_start"), shares, strict=True))
+    return {"medians": medians, "nevers": nevers, **masses, "count": found.count}
 
 
 def _encode_ranking(row: RankingRow, over: str, choices: Mapping[str, list[str]]) -> dict[str, Any]:

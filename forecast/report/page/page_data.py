@@ -28,7 +28,6 @@ from forecast.report.headline import (
     on_date,
     opening_sentence,
     settings_sentence,
-    starts_after_rows,
     value_title,
 )
 from forecast.report.page import image_address
@@ -131,7 +130,6 @@ def answer_data(run: Projection, worlds: EncodedDraws, lever_answers: LeverAnswe
         "opens": {"name": "" if opening is None else opening.name, "kind": "" if opening is None else opening.kind},
         "winners": {name: run.choices[name].values.index(value) for name, value in run.winners.items()},
         "start": first,
-        "unseen": starts_after_rows(run),
         "certain": certain(run),
         "clear": MIN_CLEAR_PROBABILITY,
         "worse": WORSE_SHARE,

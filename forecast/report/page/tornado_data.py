@@ -44,7 +44,7 @@ def tornado_data(run: Projection, worlds: EncodedDraws) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``measure``: what of it is compared, the ``median``, or the probability of ``already`` or ``by`` the last date,
+        ``measure``: what of it is compared, the ``median``, or the probability by the first date (``at_start``) or ``by`` the last,
         ``until``, where the median says nothing; ``rows``, the largest ``share`` of the variance first, each with its
         ``label``, whose it is (``of``), and the answer where the assumption is ``low`` and ``high``: ``text``, the
         number ``size`` (None for what never comes), and the value there, ``called``, of an assumption of few values;
@@ -125,13 +125,13 @@ def _min_share(worlds: EncodedDraws, name: str) -> float:
 def _end_size(spread: AnswerDistribution | None, measure: str) -> float:
     if spread is None:
         return np.inf
-    return {"already": spread.already, "by": 1 - spread.never, "median": spread.median}[measure]
+    return {"at_start": spread.at_start, "by": 1 - spread.never, "median": spread.median}[measure]
 
 
 def _measure(kind: str, whole: AnswerDistribution) -> str:
-    """Return what of an answer assumptions can move: its median, unless most worlds agree on *already* or *never*."""
-    if kind == "when" and whole.already >= 0.5:
-        return "already"
+    """Return what of an answer assumptions can move: its median, unless most agree on the first step or *never*."""
+    if kind == "when" and whole.at_start >= 0.5:
+        return "at_start"
     return "by" if kind == "when" and not np.isfinite(whole.median) else "median"
 
 
@@ -150,4 +150,4 @@ def _end_text(answer: ProjectedAnswer, spread: AnswerDistribution | None, measur
         return "-"
     if isinstance(answer, ValueAnswer) or measure == "median":
         return table_cells(answer, spread)[0]
-    return percent(spread.already if measure == "already" else 1 - spread.never)
+    return percent(spread.at_start if measure == "at_start" else 1 - spread.never)

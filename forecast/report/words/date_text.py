@@ -64,23 +64,22 @@ def day_text(day: str) -> str:
 
 
 def date_cell(
-    year: float, until: float, *, fine: bool = False, already: bool = False, unseen: float | None = None
+    year: float, until: float, *, fine: bool = False, already: bool = False, start: float = -math.inf
 ) -> str:
     """Say a date in a row of a table: one that does not come by the last date, one that is so already, or the year.
 
-    Where a projection starts after its newest data, at `unseen`, what is so at its first step was seen by nobody.
+    What is so at the `start` of a projection, and met by no row before it, was seen by nobody.
 
     Examples
     --------
     >>> date_cell(2034.6, 2060), date_cell(math.inf, 2060), date_cell(2025.0, 2060, already=True)
     ('2034', '>2060', 'already')
-    >>> date_cell(2027.0, 2060, already=True, unseen=2027.0)
+    >>> date_cell(2027.0, 2060, start=2027.0)
     '≤2027-01'
     """
-    flag = "never" if not math.isfinite(year) else "already" if already else ""
-    start = "" if unseen is None else as_text(unseen, fine=True, short=True)
-    texts = {"start": start, "until": as_text(until), "date": as_text(year, fine=fine, short=True)}
-    return fill("date_in_row", flag, "unseen" if start else "", **texts)
+    flag = "never" if not math.isfinite(year) else "already" if already else "at_start" if year <= start else ""
+    began = as_text(start, fine=True, short=True) if flag == "at_start" else ""
+    return fill("date_in_row", flag, start=began, until=as_text(until), date=as_text(year, fine=fine, short=True))
 
 
 def age(years: float) -> str:

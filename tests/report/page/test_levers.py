@@ -91,7 +91,7 @@ def test_what_is_carried_is_what_a_run_says(tree, scenario, moved, page):
         found = there.answers["reached"].headline
         finite = [2025 + q for q in answer["answers"]["reached"][0] if q is not None]
         assert finite == pytest.approx([q for q in found.quantiles if np.isfinite(q)], abs=1e-3)
-        assert answer["answers"]["reached"][1:] == pytest.approx([found.never, found.already], abs=1e-4)
+        assert answer["answers"]["reached"][1:] == pytest.approx([found.never, found.already, found.at_start], abs=1e-4)
         other = there.answers["reached"].over({"goal": "2000"})
         assert answer["rows"]["goal"][1][1] == pytest.approx(other.never, abs=1e-4)
         assert answer["answers"]["size.0"][0][2] == pytest.approx(there.answers["size"].headline.median, rel=1e-3)

@@ -4,7 +4,7 @@
 const unpacked = (told, asked) => {
   if (!told) return null;
   const far = farther(asked);
-  if (Array.isArray(told)) return { q: told[0].map(far), never: told[1] || 0, already: told[2] || 0 };
+  if (Array.isArray(told)) return { q: told[0].map(far), never: told[1] || 0, already: told[2] || 0, at_start: told[3] || 0 };
   return { ...told, medians: told.medians.map(far) };
 };
 /** Dates are carried as years from the start; what never comes has none. */

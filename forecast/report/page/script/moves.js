@@ -54,7 +54,7 @@ const shares = (one, worlds) => {
 const moves = (asked, fixed, one, keep, worlds) => {
   const explained = shares(one, worlds);
   const first = [...explained.keys()].filter((i) => explained[i] > 0).sort((a, b) => explained[b] - explained[a]);
-  const measure = asked.kind !== "date" ? "median" : one.already >= 0.5 ? "already" : one.q[2] === Infinity ? "by" : "median";
+  const measure = asked.kind !== "date" ? "median" : one.at_start >= 0.5 ? "at_start" : one.q[2] === Infinity ? "by" : "median";
   const rows = first.slice(0, MOST_MOVES).map((i) => {
     const input = model.inputs[i], order = input.order.filter((w) => keep[w]);
     const number = Math.ceil(order.length / FIFTH);
@@ -75,7 +75,7 @@ const bare = (asked, measure, one) => {
 };
 const measured = (asked, measure, one) => {
   if (!one) return Infinity;
-  return measure === "already" ? one.already : measure === "by" ? 1 - one.never : one.q[2];
+  return measure === "at_start" ? one.at_start : measure === "by" ? 1 - one.never : one.q[2];
 };
 const tornado = (asked, now, found) => {
   const section = at("moves"), body = at("move-body");
@@ -87,7 +87,7 @@ const tornado = (asked, now, found) => {
     return;
   }
   const { measure, rows, together } = found;
-  const told = { median: "The median", already: `The probability that it is so by ${spanTexts().start}`, by: `The probability that it is so by ${spanTexts().until}` };
+  const told = { median: "The median", at_start: `The probability that it is so by ${spanTexts().start}`, by: `The probability that it is so by ${spanTexts().until}` };
   at("move-about").textContent = rows.length ? `${told[measure]} where an assumption is in its lowest fifth of worlds, and where it is in its highest; of a choice, under its values.${together >= 0.02 ? ` Several together explain ${percent(together)} of the variance.` : ""}` : "No single assumption moves it in these worlds.";
   const sizes = rows.flatMap((row) => [row.low.size, row.high.size]);
   const base = measured(asked, measure, now), finite = [...sizes, base].filter(Number.isFinite);

@@ -4,7 +4,7 @@
 const spanTexts = (short) => ({ start: said(data.start, true, short), until: said(data.until, !short) });
 
 const date = (one, year, level, fine, short) => say(short ? "date_in_row" : "date",
-  { never: year === Infinity, already: year !== Infinity && one.already >= level, unseen: data.unseen },
+  { never: year === Infinity, already: short && year !== Infinity && one.already >= level, at_start: year <= data.start },
   { ...spanTexts(short), date: said(year, fine, short) });
 /** The value of a definition while none is picked: what is first in the ranking that opens the page, or the first one. */
 const firstOf = (dim) => data.winners[dim] ?? 0;
@@ -60,13 +60,13 @@ const dateText = (asked, picks, one, texts) => {
       begin: say("begin", { already: low <= data.start }, { start, date: said(low, fine) }), end: date({ already: 0 }, high, 1, fine),
     });
   }
-  const [low, , median, , high] = one.q, fine = narrow(low, high), by = percent(1 - one.never), already = percent(one.already);
+  const [low, , median, , high] = one.q, fine = narrow(low, high), by = percent(1 - one.never), already = percent(one.at_start);
   const told = {
     ...texts, until, start, by, already, never: percent(one.never), low: date(one, low, 0.05, fine), high: date(one, high, 0.95, fine),
     low_month: said(low, true), low_year: said(low), median: said(median, fine),
   };
-  const certain = low === high && ((low !== Infinity && one.already < 0.5) || data.certain), hardly = one.never < data.patterns.hardly;
-  const kind = certain ? (low === Infinity ? "point_never" : "point") : one.already >= 0.5 ? "already" : median === Infinity ? "never" : "date";
+  const certain = low === high && ((low !== Infinity && one.at_start < 0.5) || data.certain), hardly = one.never < data.patterns.hardly;
+  const kind = certain ? (low === Infinity ? "point_never" : "point") : one.at_start >= 0.5 ? "already" : median === Infinity ? "never" : "date";
   const { sentences, now } = authoredOf(asked, picks);
   if (sentences[kind]) {
     const all = { ...told, interval: say("interval", {}, { low: told.low, high: told.high }), ...now };
@@ -74,7 +74,7 @@ const dateText = (asked, picks, one, texts) => {
   }
   return say("when", {
     same: low === high, dated: one.never === 0, certain: certain && low === Infinity, never_low: low === Infinity, never_median: median === Infinity, never_hardly: hardly,
-    already_some: one.already >= 0.05, already_half: one.already >= 0.5, already_most: one.already >= 0.95, already_all: by === already,
+    already: one.already === 1, already_some: one.at_start >= 0.05, already_half: one.at_start >= 0.5, already_most: one.at_start >= 0.95, already_all: by === already,
   }, told);
 };
 /** Who is best, and where: combinations of choices that have the same best one are said together. */

@@ -125,16 +125,16 @@ const spread = (asked, fixed, worlds) => {
   const values = says(asked, fixed, worlds), weights = weighed(fixed, worlds);
   const found = quantiles(values, weights, asked.kind);
   if (!found) return null;
-  let total = 0, already = 0, never = 0;
+  let total = 0, at_start = 0, never = 0;
   for (let i = 0; i < values.length; i++) {
     if (Number.isNaN(values[i])) continue;
     const weight = weights ? weights[i] : 1;
     total += weight;
-    if (values[i] === -Infinity) already += weight;
+    if (values[i] === -Infinity) at_start += weight;
     if (values[i] === Infinity) never += weight;
   }
   const q = asked.kind === "date" ? found.map((year) => Math.max(year, data.start)) : found;
-  return { q, already: already / total, never: never / total, values, weights };
+  return { q, at_start: at_start / total, never: never / total, values, weights };
 };
 /** The values of the choices on which an answer depends: of every combination of those that nobody has weighed. */
 const combinations = (asked, picks) => {
@@ -148,8 +148,10 @@ const combinations = (asked, picks) => {
 };
 /** The answer under some picks: one spread, or the range of several medians; of all worlds as Python has derived it. */
 const answer = (asked, picks, worlds) => {
-  const one = ofWorlds(asked, picks, worlds), told = one && worlds.length === model.count ? carriedAnswer(data.stated, asked, picks) : null;
-  return told ? { ...one, ...told } : one;
+  const one = ofWorlds(asked, picks, worlds), told = one && carriedAnswer(data.stated, asked, picks);
+  if (told && worlds.length === model.count) return { ...one, ...told };
+  // of the worlds at the first step the newest rows meet as many as of all worlds
+  return one && { ...one, already: told && told.at_start ? (one.at_start * told.already) / told.at_start : one.at_start };
 };
 const ofWorlds = (asked, picks, worlds) => {
   const each = combinations(asked, picks).map((fixed) => [fixed, spread(asked, fixed, worlds)]);
@@ -159,6 +161,6 @@ const ofWorlds = (asked, picks, worlds) => {
   const medians = known.map(([, one]) => one.q[2]), nevers = known.map(([, one]) => one.never);
   return {
     each: known, medians: [Math.min(...medians), Math.max(...medians)], nevers: [Math.min(...nevers), Math.max(...nevers)],
-    already: Math.min(...known.map(([, one]) => one.already)), never: Math.max(...nevers),
+    at_start: Math.min(...known.map(([, one]) => one.at_start)), never: Math.max(...nevers),
   };
 };
