@@ -118,14 +118,13 @@ def threshold(answer: ProjectedAnswer) -> Threshold | None:
 
 
 def is_met_by_rows(answer: ProjectedAnswer, chosen: Mapping[str, str]) -> bool | BoolArray:
-    """Tell whether the newest rows meet a question: of every stored world, (draw,), where its level differs between them.
+    """Tell whether the newest rows meet a question; of every stored world, (draw,), where its level differs by world.
 
-    It is asked of what is so at the first step. What nobody observes is met there, unless the first step comes after all
-    rows; so is what is so before the newest row.
+    It is asked of what is so at the first step. What nobody observes is met there, unless that comes after all rows;
+    what is so before the newest row is met, too.
     """
     run, last, start = answer.run, last_observation(answer, chosen), iso_date(answer.run.span[0])
-    condition = parse_condition(answer.text) if last is not None else None
-    if last is None or condition is None or any(name not in run.numeric for name in condition.names):
+    if last is None or any(name not in run.numeric for name in (condition := parse_condition(answer.text)).names):
         return not run.newest or max(run.newest.values()) >= start
     if last.date > start:
         return True

@@ -63,9 +63,7 @@ def day_text(day: str) -> str:
     return f"{int(day[8:10])} {load_patterns()['months'][int(day[5:7]) - 1]} {day[:4]}"
 
 
-def date_cell(
-    year: float, until: float, *, fine: bool = False, already: bool = False, start: float = -math.inf
-) -> str:
+def date_cell(year: float, until: float, *, fine: bool = False, already: bool = False, start: float = -math.inf) -> str:
     """Say a date in a row of a table: one that does not come by the last date, one that is so already, or the year.
 
     What is so at the `start` of a projection, and met by no row before it, was seen by nobody.
