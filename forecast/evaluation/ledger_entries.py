@@ -21,6 +21,7 @@ from forecast.evaluation.ledger import append, parse_date, past
 from forecast.projection.crossing import weighted_quantiles
 from forecast.projection.likelihood_weights import value_quantiles
 from forecast.projection.result import DateAnswer, ProjectedAnswer, Projection, ValueAnswer
+from forecast.projection.result.observed_values import share_met_by_rows
 from forecast.scenarios.kinds.chosen import with_placeholders
 
 #: Quantiles that stand for the whole distribution, in the middle of as many equal shares.
@@ -161,7 +162,7 @@ def _date_entries(answer: DateAnswer, extra: Sequence[str]) -> Iterator[dict[str
             "asked": answer.text, "unit": "year", "threshold": threshold, "choices": chosen, "pooled": over,
             "start": first, "until": last, "median": levels["p50"], "quantiles": levels,
             "never": float(share[np.isposinf(worlds)].sum()),
-            "already": float(share[worlds <= run.span[0]].sum()) * answer.met_by_rows(chosen),
+            "already": float(share[worlds <= run.span[0]].sum()) * share_met_by_rows(answer, chosen),
             "by": [
                 {"date": date, "probability": min(1.0, float(share[worlds <= end].sum()))}
                 for date, end in zip(dates, ends, strict=True)

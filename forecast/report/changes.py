@@ -86,11 +86,8 @@ def _answer_change_rows(each: AnswerDifference, words: Labels) -> list[tuple[str
         add("among", "compared", tuple(map(str, each.among)), f"{each.among[1] - each.among[0]:+d}")
         return rows
     (start, until), ends = answer.run.span, span_texts(answer.run)
-    fine = fine_span(start, until)
-    dates = tuple(
-        date_cell(year, until, fine=fine, already=already >= 0.5, start=start)
-        for year, already in zip(each.median, each.already, strict=True)
-    )
+    sides, fine = zip(each.median, each.already, strict=True), fine_span(start, until)
+    dates = tuple(date_cell(year, until, fine=fine, already=share >= 0.5, start=start) for year, share in sides)
     add("median", "median", dates, by or _years_difference(*each.median, dates), by)
     add("never", f"not by {ends['until']}", tuple(map(percent, each.never)), _percentage_points(*each.never))
     add("already", "already", tuple(map(percent, each.already)), _percentage_points(*each.already))

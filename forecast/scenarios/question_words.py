@@ -29,13 +29,16 @@ LEAST_SHARE, LEAST_TITLE_SHARE = 0.1, 0.3
 _WORD_PATTERN = re.compile(r"[a-z0-9]+(?:/[a-z]+)?")
 _DATE_WORDS_PATTERN = re.compile(
     r"\b(?:(?:in|by|until|of|before|at|the) )*(?:(?P<part>end of|late|mid|middle of)[ -]|"
-    rf"(?P<month>{'|'.join(MONTH_STARTS)})\w* )?(?P<year>20[2-9]\d)(?:-(?P<number>0[1-9]|1[0-2]))?\b"
+    r"(?:(?P<day>0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)? (?:of )?)?"
+    rf"(?P<month>{'|'.join(MONTH_STARTS)})\w*(?: (?P<after>0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)?)?,? )?"
+    r"(?P<year>20[2-9]\d)(?:-(?P<number>0[1-9]|1[0-2])(?:-(?P<last>[0-3]\d))?)?\b"
     r"|\b(?:in|within) (?:the next )?(?P<years>\w+) years?\b(?: from now| time)?"
     r"|\b(?P<years_from>\w+) years? from (?:now|today)\b|\b(?P<next>next year)\b"
 )
 #: The day that a part of a year means.
 _YEAR_PARTS = {"end of": "-12-31", "late": "-12-31", "mid": "-06-30", "middle of": "-06-30"}
-_NUMBER_WORDS = {"a": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "ten": 10, "twenty": 20, "fifty": 50}
+_NUMBERS = "one two three four five six seven eight nine ten eleven twelve"
+_NUMBER_WORDS = {"a": 1, "an": 1, "twenty": 20, "fifty": 50, **{w: n for n, w in enumerate(_NUMBERS.split(), 1)}}
 _WHEN_PATTERN = re.compile(r"\b(?:when|how soon|(?:what|which) year|how long until)\b")
 #: What asks how likely a level is.
 _CHANCE_PATTERN = re.compile(
@@ -43,7 +46,17 @@ _CHANCE_PATTERN = re.compile(
 )
 #: What asks for a level from above.
 _FALL_PATTERN = re.compile(r"\b(?:less than|below|under|cheaper than|falls? to|drops? to|down to|at most)\b")
-_PER_TIME = {"hour": "hour", "hr": "hour", "h": "hour", "year": "year", "yr": "year", "annum": "year"}
+#: What asks for a share.
+_SHARE_PATTERN = re.compile(r"\b(?:what|which) (?:share|fraction|percentage|proportion|part)|\bproportion of")
+_PER = {"hr": "hour", "h": "hour", "yr": "year", "annum": "year", "million token": "Mtoken"}
+#: What is typed in several ways, and the one that is read.
+_SPELLINGS = (
+    (r"(?:\b(\d[\d.]*) ?[x*×] ?)?\b10 ?(?:\^|\*\*) ?(\d+)\b", lambda m: f"{m[1] or 1}e{m[2]}"),
+    (rf"\b({'|'.join(_NUMBER_WORDS)}) hundred\b", lambda m: f"{100 * _NUMBER_WORDS[m[1]]}"),
+    (r"\b(\d[\d.,]*) ?(?:percent|per cent)\b", r"\1 %"), (r"(?<=\d)bn\b", " billion"), (r"(?<=\d)tn\b", " trillion"),
+    (r"\b(?:u\.s\.|us) ?(dollars?\b|\$)", r"\1"), (r"\b1m tokens?\b", "million tokens"),
+    (r"\b(?:comput(?:e|ing)|processing) power\b", "compute"), (r"\br ?& ?d\b", "research"),
+)  # fmt: skip
 #: Formats of numbers, as quantities and people call them.
 _FORMAT_PATTERN = re.compile(
     r"\b(?:(?P<bits>4|8|16|32)[ -]?bits?|bf(?P<brain>16)|int(?P<whole>4|8)|(?P<single>single) precision"
@@ -56,13 +69,14 @@ _UNIT_WORDS = {
     "dollar": "USD", "usd": "USD", "$": "USD", "watt": "W", "kilowatt": "kW", "megawatt": "MW", "gigawatt": "GW",
     "kw": "kW", "mw": "MW", "gw": "GW", "hour": "hour", "day": "day", "month": "month", "year": "year",
     "token": "token", "parameter": "param", "param": "param", "bit": "bit", "mb": "MB", "gb": "GB", "tb": "TB",
+    "megabyte": "MB", "gigabyte": "GB", "terabyte": "TB", "cent": "cent",
     "nanometre": "nm", "nm": "nm", "flop": "FLOP", "gb/s": "GB/s", "tb/s": "TB/s", "pb/s": "PB/s", "%": "%",
     **{
         f"{word}flop{end}": f"{sign}FLOP/s"
         for word, sign in (("giga", "G"), ("tera", "T"), ("peta", "P"), ("exa", "E"), ("zetta", "Z"))
         for end in ("", "/s")
     },
-    **{f"{sign.lower()}flop/s": f"{sign}FLOP/s" for sign in "GTPEZ"},
+    **{f"{sign.lower()}flop{end}": f"{sign}FLOP/s" for sign in "GTPEZ" for end in ("s", "/s")},
 }  # fmt: skip
 #: What a stretch of work takes, in hours of work: 40 a week, 2,000 a year.
 _WORK_HOURS = {"hour": 1, "day": 8, "week": 40, "month": 167, "year": 2000}
@@ -76,9 +90,9 @@ _WORK_PATTERN = re.compile(
 #: A word that a device may be called by: letters and digits, or four digits.
 _DEVICE_PATTERN = re.compile(r"\b(?!fp\d)(?:[a-z]+\d\w*?|\d{4,}\w*?)(?=s?\b)")
 _AMOUNT_PATTERN = re.compile(
-    r"(?<![\w.])(?P<dollar>\$\s*)?(?P<number>\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?)\s*"
+    r"(?<![\w.-])(?P<dollar>\$\s*)?(?P<number>\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?)\s*"
     r"(?P<multiple>thousand|million|billion|trillion|[kmbt](?![a-z/]))?\s*(?P<unit>[a-z$]+(?:/[a-z]+)?|%)?"
-    r"(?:\s*(?:per|an?|/)\s*(?P<per>hour|hr|h|year|yr|annum)\b)?"
+    r"(?:\s*(?:per|an?|/)\s*(?P<per>hour|hr|h|year|yr|annum|million token)s?\b)?"
     r"|\b(?:an?|one) (?P<one>dollar|token|[a-z]*watt(?![ -]hour)|[a-z]+flop)\b"
 )
 #: Numbers in words, before what makes them numbers of something.
@@ -110,7 +124,9 @@ _SYNONYMS = {
     for line in (
         "gpu accelerator card",
         "speed fast fastest performance peak rate quick",
-        "cost price expensive dear cheap costly",
+        "cost price expensive dear cheap costly cheaper pricey priciest",
+        "reliable reliably reliability",
+        "behind trail lag gap",
         "power electricity energy",
         "largest biggest best top frontier leading",
         "ai model llm",
@@ -175,8 +191,8 @@ def readings(question: str, most: int = 5) -> list[Reading]:
     []
     """
     text = _FORMAT_PATTERN.sub(_format, question.casefold().replace("’", "'"))
-    for words, number in _NUMBERS_IN_WORDS.items():
-        text = words.sub(number, text)
+    for words, number in (*_SPELLINGS, *_NUMBERS_IN_WORDS.items()):
+        text = re.sub(words, number, text)
     at, rest = _take_date(text)
     is_past, at = bool(at) and at < today(), "" if at < today() else at  # of which nothing is forecast
     dated, falls = _WHEN_PATTERN.search(text) is not None, _FALL_PATTERN.search(text) is not None
@@ -272,6 +288,7 @@ def _take_date(text: str) -> tuple[str, str]:
     rest = text[: found.start()] + " " + text[found.end() :]
     if found["year"]:
         month = found["number"] or (f"{MONTH_STARTS.index(found['month']) + 1:02}" if found["month"] else "")
+        month += f"-{int(day):02}" if (day := found["day"] or found["after"] or found["last"]) else ""
         part = found["part"] or ("end of" if found[0].startswith("by ") else "")  # by a year is by its end
         return found["year"] + (f"-{month}" if month else _YEAR_PARTS.get(part, "")), rest
     told = "1" if found["next"] else found["years"] or found["years_from"]
@@ -300,11 +317,9 @@ def _take_amounts(text: str) -> tuple[list[tuple[str, str]], list[str]]:
         unit = "USD" if found["dollar"] else _UNIT_WORDS.get(word) or _UNIT_WORDS.get(word.removesuffix("s"), "")
         if found["one"] and not unit:
             return found[0]
-        multiple, per = found["multiple"] or "", found["per"]
-        amounts.append((
-            _as_typed((found["number"] or "1").replace(",", ""), multiple),
-            f"{unit}/{_PER_TIME[per]}" if unit and per else unit,
-        ))  # fmt: skip
+        multiple, per, number = found["multiple"] or "", found["per"], (found["number"] or "1").replace(",", "")
+        number, unit = (f"{float(number) / 100:g}", "USD") if unit == "cent" else (number, unit)
+        amounts.append((_as_typed(number, multiple), f"{unit}/{_PER.get(per, per)}" if unit and per else unit))
         return " " if unit and not found["one"] else f" {word} "
 
     text = _WORK_PATTERN.sub(of_work, text)
@@ -387,6 +402,7 @@ def _ranked(text: str, *, dated: bool, at: str) -> list[_Match]:
         if isinstance(spec, QuantitySpec):
             hinted = [unit for word in words if (unit := _UNIT_WORDS.get(word))]
             share *= 1.5 if any(_same_unit(unit, spec.unit) for unit in hinted) else 1.0
+            share *= 1.5 if spec.scale == "share" and _SHARE_PATTERN.search(text) else 1.0
             share *= _fit_of_units(spec, level_units, dated=dated)
             share *= 1.0 if spec.forecast or not (dated or level_units) else 0.7  # which can be shown, and not asked
         elif level_units:

@@ -61,6 +61,15 @@ from tests.toolkit import command
         ("How many FLOP do I get for a dollar on rented GPUs?", "ask rented-flop-per-dollar"),
         ("How much will renting a GPU cost in 2028?", "ask device-rent --at 2028"),
         ("When will accelerators be made on a 2 nm process?", 'ask "process-size <= 2 nm"'),
+        ("Odds of a 3 x 10^28 FLOP run by the end of 2029", 'ask "largest-run >= 3e28 FLOP" --at 2029-12-31'),
+        ("Odds of a one hundred billion dollar training run before 2035", 'ask "run-cost >= 100e9 USD" --at 2035'),
+        ("a new fab for more than 40bn US dollars, when?", 'ask "fab-cost >= 40e9 USD"'),
+        ("H100 equivalents in the world on January 2nd, 2028", "ask chip-stock --at 2028-01-02"),
+        ("task length at 80 percent reliability in 2029", "ask horizon-80 --at 2029"),
+        ("When does GPT-4 level text cost under 1 cent per million tokens?", 'ask "token-price <= 0.01 USD/Mtoken"'),
+        ("When will an accelerator do 20 PFLOPS of FP8?", 'ask "device-rate-fp8 >= 20 PFLOP/s"'),
+        ("How much computing power does a brain have?", "ask brain-compute"),
+        ("What share of R&D will AI automate by itself in 2032?", "ask research-automated --at 2032"),
         ("When will a supercomputer do a zettaflop on LINPACK?", 'ask "supercomputer-hpl >= 1 ZFLOP/s"'),
     ],
 )
@@ -83,6 +92,9 @@ def test_the_first_line_is_what_is_meant(question, line):
         "how much energy does ChatGPT use",
         "time horizon at 99% in 2028",  # of which nobody has a record
         "4-bit peak per watt in 2028",
+        "how much does brain surgery cost in 2028",
+        "how long will the largest marathon run take in 2030",
+        "what share of electricity will come from wind by 2035",
         "training compute of the largest training run in 2024",  # which has been
     ],
 )

@@ -117,33 +117,35 @@ def threshold(answer: ProjectedAnswer) -> Threshold | None:
     return None
 
 
-def is_met_by_rows(answer: ProjectedAnswer, chosen: Mapping[str, str]) -> bool | BoolArray:
-    """Tell whether the newest rows meet a question; of every stored world, (draw,), where its level differs by world.
+def share_met_by_rows(answer: ProjectedAnswer, chosen: Mapping[str, str]) -> float:
+    """Return in what share of the worlds in which it is so at the first step the newest rows meet the world's level.
 
-    It is asked of what is so at the first step. What nobody observes is met there, unless that comes after all rows;
-    what is so before the newest row is met, too.
+    What nobody observes is met there, unless that comes after all rows; what is so before the newest row is met, too.
     """
-    run, last, start = answer.run, last_observation(answer, chosen), iso_date(answer.run.span[0])
-    if last is None or any(name not in run.numeric for name in (condition := parse_condition(answer.text)).names):
-        return not run.newest or max(run.newest.values()) >= start
-    if last.date > start:
-        return True
-    its_units = {name: run.quantities[name].unit for name in condition.names}
-    sides = units.sides(condition, its_units)
-    values = []
-    for side in (sides.left, sides.right):
-        if side.text == last.of:
-            values.append(units.convert(np.array(last.value), last.unit, sides.unit))
-            continue
-        at_start = {}
-        for name in side.names:
-            level = run.worlds[name].isel(time=0) if "time" in run.worlds[name].dims else run.worlds[name]
-            own = {choice: value for choice, value in chosen.items() if choice in level.dims}
-            fixed = run.quantities[name].fixed
-            at_start[name] = run.pooled(level.sel(own), run.rivals).values if fixed is None else fixed
-        values.append(units.value_of(side, at_start, its_units, target=sides.unit, rates=sides.rates))
-    is_met = np.asarray(COMPARISON_FUNCTIONS[condition.op](*values))
-    return is_met if is_met.size > 1 else bool(is_met.flat[0])
+    run, last, start = answer.run, last_observation(answer, chosen), answer.run.span[0]
+    if last is None or any(name not in run.numeric for name in parse_condition(answer.text).names):
+        return float(not run.newest or max(run.newest.values()) >= iso_date(start))
+    if last.date > iso_date(start):
+        return 1.0
+    condition = parse_condition(answer.text)
+    worlds = {name: _pooled_level(run.worlds[name], answer, chosen) for name in condition.names}
+    at_start = {name: each.isel(time=0, missing_dims="ignore").values for name, each in worlds.items()}
+    found = units.sides(condition, its_units := {name: run.quantities[name].unit for name in worlds})
+    row = units.convert(np.array(last.value), last.unit, found.unit)
+    left, right = (
+        row if side.text == last.of else
+        units.value_of(side, {n: at_start[n] for n in side.names}, its_units, target=found.unit, rates=found.rates)
+        for side in (found.left, found.right)
+    )  # fmt: skip
+    dates, weights = answer.pooled_draws(chosen)
+    counts = (dates <= start) * (1.0 if weights is None else weights)
+    return float((counts * COMPARISON_FUNCTIONS[condition.op](left, right)).sum() / max(counts.sum(), 1e-300))
+
+
+def _pooled_level(path: xr.DataArray, answer: ProjectedAnswer, chosen: Mapping[str, str]) -> xr.DataArray:
+    """Return a quantity under values of choices, in every world with one rival of each choice that is pooled."""
+    own = {choice: value for choice, value in chosen.items() if choice in path.dims}
+    return answer.run.pooled(path.sel(own), [each for each in answer.run.rivals if each not in own])
 
 
 def _through_formula(
@@ -270,9 +272,7 @@ def computed_median(
             level = logs.copy(data=np.exp(logs.values))
         else:
             level = path.sel(time=day, method="ffill")
-        own = {choice: value for choice, value in chosen.items() if choice in level.dims}
-        rivals = [str(dim) for dim in level.dims if dim in run.rivals and dim not in own]
-        pooled = run.pooled(level.sel(own), rivals)
+        pooled = _pooled_level(level, answer, chosen)
         if set(pooled.dims) == {"draw"} and np.isfinite(pooled.values).any():
             date, unit = str(day)[:10], run.quantities[name].unit
             return LastObservation(of=name, value=float(np.nanmedian(pooled.values)), unit=unit, date=date)

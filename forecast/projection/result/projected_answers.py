@@ -374,18 +374,11 @@ class DateAnswer(ProjectedAnswer):
         return years if failing is None else np.where(failing.transpose("draw", ...).values[place] == 1, np.nan, years)
 
     def _distribution(self, chosen: dict[str, str]) -> AnswerDistribution | None:
+        from forecast.projection.result.observed_values import share_met_by_rows
+
         found = self._of_all_worlds(chosen)
-        return found and replace(found, already=found.at_start and found.at_start * self.met_by_rows(chosen))
-
-    def met_by_rows(self, chosen: dict[str, str]) -> float:
-        """Return in what share of the worlds in which it is so at the first step the newest rows meet it."""
-        from forecast.projection.result.observed_values import is_met_by_rows
-
-        if isinstance(is_met := is_met_by_rows(self, chosen), bool):
-            return float(is_met)
-        dates, weights = self.pooled_draws(chosen)
-        counts = (dates <= self.run.span[0]) * (1.0 if weights is None else weights)
-        return float((counts * is_met).sum() / counts.sum()) if counts.any() else 0.0
+        met = share_met_by_rows(self, chosen) if found is not None and found.at_start else 0.0
+        return found and replace(found, already=found.at_start * met)
 
     def _of_all_worlds(self, chosen: dict[str, str]) -> AnswerDistribution | None:
         for group in ("questions", "pooled"):  # of all worlds, where they are more than those stored

@@ -44,10 +44,11 @@ def tornado_data(run: Projection, worlds: EncodedDraws) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``measure``: what of it is compared, the ``median``, or the probability by the first
-        date (``at_start``) or ``by`` the last, ``until``, where the median says nothing; ``rows``, the largest ``share`` of the variance first, each with its
-        ``label``, whose it is (``of``), and the answer where the assumption is ``low`` and ``high``: ``text``, the
-        number ``size`` (None for what never comes), and the value there, ``called``, of an assumption of few values;
+        ``measure``: what of it is compared, the ``median``, or the probability by the first date (``at_start``) or
+        ``by`` the last, ``until``, where the median says nothing; ``rows``, the largest ``share`` of the variance
+        first, each with its ``label``, whose it is (``of``), and the answer where the assumption is ``low`` and
+        ``high``: ``text``, the number ``size`` (None for what never comes), and the value there, ``called``, of an
+        assumption of few values;
         and ``together``, the share that several hold only together.
     """
     nothing = {"measure": "", "until": "", "rows": [], "together": 0.0}
