@@ -379,9 +379,10 @@ def rival_line(text: str) -> str:
         name = part["name"] or "/"
         record, rival = _quantity_and_rival(name)
         if record is not None and not rival:
-            same = (each.full_name for each in get_registry().records("quantity") if each.spec.name == record.spec.name)
-            if others := [full for full in same if full != record.full_name]:
-                return f"{record.full_name} is one plugin's forecast. There is another: forecast ask {others[0]}"
+            same = (each for each in get_registry().records("quantity") if each.spec.name == record.spec.name)
+            for other in (each for each in same if each.full_name != record.full_name):
+                own = "forecast" if record.spec.limits == other.spec.limits else "forecast and bounds"
+                return f"{record.full_name} is one plugin's {own}. There is another: forecast ask {other.full_name}"
             continue
         for each, door in _doors(name):
             if isinstance(door, RivalForecast) and not door.settings and door.name == (rival or door.name):

@@ -15,6 +15,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from forecast.base.dates import MONTH_STARTS, today
 from forecast.contract.registry import get_registry
@@ -37,8 +38,7 @@ _DATE_WORDS_PATTERN = re.compile(
 )
 #: The day that a part of a year means.
 _YEAR_PARTS = {"end of": "-12-31", "late": "-12-31", "mid": "-06-30", "middle of": "-06-30"}
-_NUMBERS = "one two three four five six seven eight nine ten eleven twelve"
-_NUMBER_WORDS = {"a": 1, "an": 1, "twenty": 20, "fifty": 50, **{w: n for n, w in enumerate(_NUMBERS.split(), 1)}}
+_NUMBER_WORDS = {"a": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "ten": 10, "twenty": 20, "fifty": 50}
 _WHEN_PATTERN = re.compile(r"\b(?:when|how soon|(?:what|which) year|how long until)\b")
 #: What asks how likely a level is.
 _CHANCE_PATTERN = re.compile(
@@ -49,14 +49,6 @@ _FALL_PATTERN = re.compile(r"\b(?:less than|below|under|cheaper than|falls? to|d
 #: What asks for a share.
 _SHARE_PATTERN = re.compile(r"\b(?:what|which) (?:share|fraction|percentage|proportion|part)|\bproportion of")
 _PER = {"hr": "hour", "h": "hour", "yr": "year", "annum": "year", "million token": "Mtoken"}
-#: What is typed in several ways, and the one that is read.
-_SPELLINGS = (
-    (r"(?:\b(\d[\d.]*) ?[x*×] ?)?\b10 ?(?:\^|\*\*) ?(\d+)\b", lambda m: f"{m[1] or 1}e{m[2]}"),
-    (rf"\b({'|'.join(_NUMBER_WORDS)}) hundred\b", lambda m: f"{100 * _NUMBER_WORDS[m[1]]}"),
-    (r"\b(\d[\d.,]*) ?(?:percent|per cent)\b", r"\1 %"), (r"(?<=\d)bn\b", " billion"), (r"(?<=\d)tn\b", " trillion"),
-    (r"\b(?:u\.s\.|us) ?(dollars?\b|\$)", r"\1"), (r"\b1m tokens?\b", "million tokens"),
-    (r"\b(?:comput(?:e|ing)|processing) power\b", "compute"), (r"\br ?& ?d\b", "research"),
-)  # fmt: skip
 #: Formats of numbers, as quantities and people call them.
 _FORMAT_PATTERN = re.compile(
     r"\b(?:(?P<bits>4|8|16|32)[ -]?bits?|bf(?P<brain>16)|int(?P<whole>4|8)|(?P<single>single) precision"
@@ -95,18 +87,21 @@ _AMOUNT_PATTERN = re.compile(
     r"(?:\s*(?:per|an?|/)\s*(?P<per>hour|hr|h|year|yr|annum|million token)s?\b)?"
     r"|\b(?:an?|one) (?P<one>dollar|token|[a-z]*watt(?![ -]hour)|[a-z]+flop)\b"
 )
-#: Numbers in words, before what makes them numbers of something.
-_NUMBERS_IN_WORDS = {
-    re.compile(rf"\b{words}\b(?= {before})"): number
-    for number, words, before in (
-        ("0.5", "half an?", r"(?:thousand|million|billion|trillion)\b"),
-        ("1", "(?:an?|one)", r"(?:thousand|million|billion|trillion)\b(?! tokens?\b)"),
-        *((str(n), word, r"(?:thousand|million|billion|trillion|\w+watts|\w+flops?|dollars|hours|days|weeks|months)\b")
-          for word, n in _NUMBER_WORDS.items() if n > 1),
-        ("25 %", "(?:an?|one) (?:quarter|fourth)", "of"), ("75 %", "three (?:quarters|fourths)", "of"),
-        ("33 %", "(?:an?|one) third", "of"), ("67 %", "two thirds", "of"), ("50 %", "(?:an? |one )?half", "(?:of|the)"),
-    )
-}  # fmt: skip
+_BIG = r"(?:thousand|million|billion|trillion)\b"
+#: What is typed in several ways, and the one that is read; numbers in words where a word after them makes them one.
+_SPELLINGS: tuple[tuple[str, Any], ...] = (
+    (r"(?:\b(\d[\d.]*) ?[x*×] ?)?\b10 ?(?:\^|\*\*) ?(\d+)\b", lambda m: f"{m[1] or 1}e{m[2]}"),
+    (r"\b(\d[\d.,]*) ?(?:percent|per cent)\b", r"\1 %"), (r"(?<=\d)bn\b", " billion"), (r"(?<=\d)tn\b", " trillion"),
+    (r"\b(?:u\.s\.|us) ?(dollars?\b|\$)", r"\1"), (r"\b1m tokens?\b", "million tokens"),
+    (r"\b(?:comput(?:e|ing)|processing) power\b", "compute"), (r"\br ?& ?d\b", "research"),
+    (rf"\b({'|'.join(_NUMBER_WORDS)}) hundred\b", lambda m: f"{100 * _NUMBER_WORDS[m[1]]}"),
+    (rf"\bhalf an?\b(?= {_BIG})", "0.5"), (rf"\b(?:an?|one)\b(?= {_BIG}(?! tokens?\b))", "1"),
+    (rf"\b({'|'.join([*_NUMBER_WORDS][2:])})\b(?= (?:{_BIG}|(?:\w+watts|\w+flops?|dollars|hours|days|weeks|months)\b))",
+     lambda m: f"{_NUMBER_WORDS[m[1]]}"),
+    (r"\b(?:an?|one) (?:quarter|fourth)\b(?= of)", "25 %"), (r"\bthree (?:quarters|fourths)\b(?= of)", "75 %"),
+    (r"\b(?:an?|one) third\b(?= of)", "33 %"), (r"\btwo thirds\b(?= of)", "67 %"),
+    (r"\b(?:an? |one )?half\b(?= (?:of|the))", "50 %"),
+)  # fmt: skip
 _STOP_WORDS = frozenset(
     re.findall(
         r"[a-z']+",
@@ -191,11 +186,11 @@ def readings(question: str, most: int = 5) -> list[Reading]:
     []
     """
     text = _FORMAT_PATTERN.sub(_format, question.casefold().replace("’", "'"))
-    for words, number in (*_SPELLINGS, *_NUMBERS_IN_WORDS.items()):
-        text = re.sub(words, number, text)
+    for pattern, read in _SPELLINGS:
+        text = re.sub(pattern, read, text)
     at, rest = _take_date(text)
     is_past, at = bool(at) and at < today(), "" if at < today() else at  # of which nothing is forecast
-    dated, falls = _WHEN_PATTERN.search(text) is not None, _FALL_PATTERN.search(text) is not None
+    dated, falls, chance = (p.search(text) is not None for p in (_WHEN_PATTERN, _FALL_PATTERN, _CHANCE_PATTERN))
     found: list[tuple[Reading, _Match]] = []
     for match in _ranked(rest, dated=dated, at=at):
         spec = match.spec
@@ -204,16 +199,17 @@ def readings(question: str, most: int = 5) -> list[Reading]:
             found.append((Reading(text=spec.name, setting=_setting_of_amount(spec, amounts), command="run"), match))
         elif not spec.forecast:
             found.append((Reading(text=spec.name, command="quantities show"), match))
-        elif (formula := _formula(spec, amounts, dated=dated, chance=_is_chance(text), falls=falls)) is not None:
+        elif (formula := _formula(spec, amounts, dated=dated, chance=chance, falls=falls)) is not None:
             found.append((Reading(text=formula, at=at, setting=match.setting), match))
+    title = _take_date(question.casefold())[1].strip(" ?.,")  # which is what is meant, whatever else has its words
+    found.sort(key=lambda each: each[1].spec.title.casefold() != title)
     if found and found[0][0].command == "ask":  # of a scenario the line is proposed
         first, match = found[0]
         ahead = match.share / found[1][1].share if len(found) > 1 else math.inf
         rules = (NAME_CLEAR, LEVEL_CLEAR) if match.amounts else (NAME_CLEAR,)
         clear = match.share >= CLEAR_SHARE and any(match.cover >= c and ahead >= lead for c, lead in rules)
-        clear = (
-            clear and not match.astray and not is_past and (not match.amounts or " " in first.text)
-        )  # every number has a place
+        clear &= not match.astray and (not match.amounts or " " in first.text)  # every number has a place
+        clear = not is_past and (clear or match.spec.title.casefold() == title)
         found[0] = (replace(first, clear=clear), match)
     return [*_plan_readings(rest, at), *(reading for reading, _ in found)][:most]
 
@@ -274,10 +270,6 @@ def _setting_of_amount(spec: ScenarioSpec, amounts: Sequence[tuple[str, str]]) -
             if unit and _same_unit(unit, own):
                 return f'{quantity}="{number} {unit}"'
     return ""
-
-
-def _is_chance(text: str) -> bool:
-    return _CHANCE_PATTERN.search(text) is not None or _FALL_PATTERN.search(text) is not None
 
 
 def _take_date(text: str) -> tuple[str, str]:
@@ -364,7 +356,8 @@ def _ranked(text: str, *, dated: bool, at: str) -> list[_Match]:
     """Return the quantities and scenarios that share words with a question, those that share most first."""
     records = (each.spec for kind in ("quantity", "scenario") for each in get_registry().records(kind, parts=False))
     specs = [spec for spec in records if isinstance(spec, (QuantitySpec, ScenarioSpec))]
-    phrases = {spec.name: [set(_stemmed_words(phrase)) for phrase in _phrases(spec)] for spec in specs}
+    texts = {spec.name: (spec.name.replace("-", " "), spec.title, *spec.synonyms) for spec in specs}
+    phrases = {name: [set(_stemmed_words(each)) for each in group] for name, group in texts.items()}
     by_title = [spec.name for spec in specs if isinstance(spec, ScenarioSpec) and not spec.synonyms]
     counts = Counter(word for name, group in phrases.items() if name not in by_title for word in set().union(*group))
     rarity = {word: math.log((1 + len(phrases)) / (0.5 + count)) for word, count in counts.items()}
@@ -422,10 +415,6 @@ def _spelt(word: str, known: Mapping[str, int]) -> str:
     return next(iter(difflib.get_close_matches(word, known, 1, 0.87)), word)
 
 
-def _phrases(spec: QuantitySpec | ScenarioSpec) -> Iterator[str]:
-    yield from (spec.name.replace("-", " "), spec.title, *spec.synonyms)
-
-
 def _fit_of_units(spec: QuantitySpec, level_units: Sequence[str], *, dated: bool) -> float:
     """Return how well the numbers of a question go with a quantity: more than 1 where a level is one of it."""
     if not level_units:
@@ -480,7 +469,7 @@ def _formula(
         level = f"{amounts[0][0]} {_level_unit(spec, level_units[0]) if level_units[0] else spec.unit}".strip()
         level = f"{float(amounts[0][0]) / 100:g}" if level_units[0] == "%" else level
         op = "<=" if falls or spec.unit == "nm" else ">="
-        return f"{spec.name} {op} {level}" if dated or chance else spec.name
+        return f"{spec.name} {op} {level}" if dated or chance or falls else spec.name
     if amounts and _is_factor(spec, level_units):
         if len(amounts) == 2:
             return f"{spec.name} * {levels[0]} >= {levels[1]}"

@@ -70,6 +70,7 @@ from tests.toolkit import command
         ("When will an accelerator do 20 PFLOPS of FP8?", 'ask "device-rate-fp8 >= 20 PFLOP/s"'),
         ("How much computing power does a brain have?", "ask brain-compute"),
         ("What share of R&D will AI automate by itself in 2032?", "ask research-automated --at 2032"),
+        ("Training compute that a dollar buys, owned in 2030", "ask training-flop-per-dollar --at 2030"),
         ("When will a supercomputer do a zettaflop on LINPACK?", 'ask "supercomputer-hpl >= 1 ZFLOP/s"'),
     ],
 )

@@ -151,14 +151,15 @@ def test_a_forecast_that_cannot_be_asked_is_one_sentence(fake_plugins, more, err
         read_question("speed")
 
 
-def test_a_plugin_may_have_its_own_forecast_of_a_quantity_which_is_asked_by_name_and_said(capsys, fake_plugins):
-    fake_plugins.add(
-        "mine", PLUGIN.format(more='forecast="hardware/linpack"').replace('"speed"', '"supercomputer-hpl"')
-    )
-    told = command("ask")(capsys, "mine/supercomputer-hpl", "--at", "2030", "--draws", "64")
-    said = "mine/supercomputer-hpl is one plugin's forecast. There is another: forecast ask hardware/supercomputer-hpl"
-    assert told.out.startswith(said)
-    assert command("ask")(capsys, "hardware/supercomputer-hpl", "--at", "2030", "--draws", "64").code == 0
+@pytest.mark.parametrize(("ceiling", "also"), [("3e6", " and bounds"), ("1.6e16", "")])
+def test_a_plugin_may_have_its_own_forecast_and_bounds_which_hold_its_answer_alone(capsys, fake_plugins, ceiling, also):
+    own = f'forecast="hardware/linpack", keeps="frontier", ceiling={ceiling}, ceiling_source="a law"'
+    fake_plugins.add("mine", PLUGIN.format(more=own).replace('"speed"', '"supercomputer-hpl"'))
+    here, there = (command("ask")(capsys, f"{p}/supercomputer-hpl", "--at", "2030") for p in ("mine", "hardware"))
+    for said, name, other in ((here, "mine", "hardware"), (there, "hardware", "mine")):
+        line = f"{name}/supercomputer-hpl is one plugin's forecast{also}. There is another: forecast ask {other}/"
+        assert said.out.startswith(line)
+    assert ("a law" in here.err, "a law" in there.err) == (bool(also), False)
     with pytest.raises(AmbiguousNameError, match="hardware/supercomputer-hpl, mine/supercomputer-hpl"):
         read_question("supercomputer-hpl")
 

@@ -123,10 +123,8 @@ def share_met_by_rows(answer: ProjectedAnswer, chosen: Mapping[str, str]) -> flo
     What nobody observes is met there, unless that comes after all rows; what is so before the newest row is met, too.
     """
     run, last, start = answer.run, last_observation(answer, chosen), answer.run.span[0]
-    if last is None or any(name not in run.numeric for name in parse_condition(answer.text).names):
+    if last is None or last.date > iso_date(start) or not {*parse_condition(answer.text).names} <= {*run.numeric}:
         return float(not run.newest or max(run.newest.values()) >= iso_date(start))
-    if last.date > iso_date(start):
-        return 1.0
     condition = parse_condition(answer.text)
     worlds = {name: _pooled_level(run.worlds[name], answer, chosen) for name in condition.names}
     at_start = {name: each.isel(time=0, missing_dims="ignore").values for name, each in worlds.items()}
