@@ -488,8 +488,8 @@ def _extrapolate_dates(
         # a record goes one way, and has met what lies on the other side of it
         rising = fitted.scale.record > 0 or (fitted.scale.record == 0 and reach > y[-1])
         met = find_crossing(months, level_of, goal) if rising else find_crossing(months, goal, level_of)
-        when = dict(zip(QUANTILE_NAMES, map(float, date_quantiles(met.date)), strict=True))
-        when |= {"never": float(met.never.mean()), "already": float(met.already.mean())}
+        when = dict(zip(QUANTILE_NAMES, map(float, date_quantiles(met)), strict=True))
+        when |= {"never": float(np.isposinf(met).mean()), "already": float((met <= months[0]).mean())}
     laws = ({"name": shape_for_dates(), "weight": 1.0, "says": float(median[-1])},)
     years = float(end[-1] - x[-1])
     notes = []

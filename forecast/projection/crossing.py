@@ -1,42 +1,20 @@
-"""When does a condition first hold, with *already* and *never*.
+"""When does a condition first hold, and in which worlds never.
 
 A crossing is the first upcrossing of the level, interpolated linearly in time and in log value. A condition that
-holds at the first step is *already* true (its date is that step); one that does not hold by the horizon is *never*.
+holds at the first step has that step as its date; one that does not hold by the horizon is *never*.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from forecast.base.arrays import Array, BoolArray
+from forecast.base.arrays import Array
 from forecast.base.quantiles import QUANTILES
 
 
-@dataclass(frozen=True)
-class Crossing:
-    """Dates of first crossing.
-
-    Parameters
-    ----------
-    date : ndarray
-        Decimal years, (draw,); infinite where never, the first step where already, NaN where there is no answer.
-    already : ndarray of bool
-        True at the first step, (draw,).
-    """
-
-    date: Array
-    already: BoolArray
-
-    @property
-    def never(self) -> BoolArray:
-        """Not by the horizon, (draw,)."""
-        return np.isposinf(self.date)
-
-
-def find_crossing(time: Array, greater: Array, lesser: Array, *, strict: bool = False) -> Crossing:
+def find_crossing(time: Array, greater: Array, lesser: Array, *, strict: bool = False) -> Array:
     """Find when `greater` first reaches `lesser`.
 
     Parameters
@@ -50,13 +28,14 @@ def find_crossing(time: Array, greater: Array, lesser: Array, *, strict: bool = 
 
     Returns
     -------
-    Crossing
+    ndarray
+        Decimal years, (draw,); the first step where it holds there, infinite where never, NaN where there is no answer.
 
     Examples
     --------
     >>> import numpy as np
     >>> t = np.array([2020.0, 2021.0, 2022.0])
-    >>> find_crossing(t, np.array([[1.0], [10.0], [100.0]]), np.full((3, 1), 10**1.5)).date.tolist()
+    >>> find_crossing(t, np.array([[1.0], [10.0], [100.0]]), np.full((3, 1), 10**1.5)).tolist()
     [2021.5]
     """
     holds = greater > lesser if strict else greater >= lesser
@@ -73,11 +52,8 @@ def find_crossing(time: Array, greater: Array, lesser: Array, *, strict: bool = 
         low, high = (np.where(logs, np.log(end) - np.log(other), end - other) for end, other in ends)
         share = np.where((high > low) & np.isfinite(high - low), -low / (high - low), 1.0)  # infinite: by its end
     date = time[before] + share * (time[first] - time[before])
-    already = ever & (first == 0)
-    date = np.where(already, time[0], date)
     date = np.where(ever, date, np.inf)
-    known = ~np.isnan(lowest[0] + lowest[1])
-    return Crossing(date=np.where(known, date, np.nan), already=already & known)
+    return np.where(np.isnan(lowest[0] + lowest[1]), np.nan, date)
 
 
 def date_quantiles(date: Array, levels: Sequence[float] = QUANTILES) -> Array:

@@ -33,7 +33,7 @@ from forecast.models import FittedModel, Model
 from forecast.models.check_output import checked_draws, checked_posterior
 from forecast.models.scales import Scale
 from forecast.projection import blocks
-from forecast.projection.crossing import Crossing, find_crossing
+from forecast.projection.crossing import find_crossing
 from forecast.projection.failures import failed_mask, infinite_error
 from forecast.projection.horizon import clock
 from forecast.projection.paths.alike import PAIR, alike, dense, distinct, pair, read_only, spread, still
@@ -455,13 +455,13 @@ def quantity(block: Block, read: Inputs, name: str, is_hidden: bool, is_steady: 
 
 
 @operation
-def bound_by(block: Block, read: Inputs, is_floor: bool) -> tuple[BoolArray, Crossing]:
+def bound_by(block: Block, read: Inputs, is_floor: bool) -> tuple[BoolArray, Array]:
     """Tell where a bound binds, and when it first does."""
     return binding(block.time, block.whole(read[0]), block.whole(read[1]), floor=is_floor)
 
 
 @operation
-def crossed(block: Block, read: Inputs, is_strict: bool, where: str) -> Crossing:
+def crossed(block: Block, read: Inputs, is_strict: bool, where: str) -> Array:
     """Return when one side of a condition passes the other; what it divides by follows the two sides."""
     above, below = block.whole(read[0]), block.whole(read[1])
     if len(read) > 2 and (infinite := np.isinf(above) | np.isinf(below)).any():

@@ -258,6 +258,7 @@ def _driver_labels(run: Projection, rows: Sequence[Mapping[str, Any]], stated: s
 def last_observed(run: Projection, words: Labels, today: str = "") -> str:
     """Say what the questions are about as it was last observed, that of the sentence first."""
     texts: dict[str, str] = {}
+    newest = ""
     unseen: list[ProjectedAnswer] = []
     opening = [run.opening] if isinstance(run.opening, (DateAnswer, ValueAnswer)) else []
     for answer in (*opening, *run.dates, *run.values):
@@ -267,6 +268,7 @@ def last_observed(run: Projection, words: Labels, today: str = "") -> str:
         if found is None:
             unseen.append(answer)
         elif found.of not in texts:
+            newest = max(newest, found.date)
             row = found.row if " " in found.row or len(found.row) <= _MAX_ROW_LABEL else ""  # a key is not to be read
             row = printable(textwrap.shorten(row, _MAX_ROW_LABEL, placeholder=" …"), _MAX_ROW_LABEL)
             named = words(found.of) if found.of in run.quantities else f"'{short_zeros(found.of)}'"
@@ -279,7 +281,8 @@ def last_observed(run: Projection, words: Labels, today: str = "") -> str:
             if isinstance(answer, ValueAnswer) and answer is run.opening and (stands := _record_stands(answer, found)):
                 texts[found.of] += f", no new one {_deadline_text(answer.date)}: {stands}"
     every = "; ".join([*texts.values(), *_computed_texts(words, unseen, _MAX_OBSERVATIONS - len(texts), today)])
-    return f"Last observed: {every}" if texts else f"{every[:1].upper()}{every[1:]}"
+    when = " when it was published" if newest <= run.published_on else ""
+    return f"Last observed{when}: {every}" if texts else f"{every[:1].upper()}{every[1:]}"
 
 
 def _record_stands(answer: ValueAnswer, found: LastObservation) -> str:

@@ -18,7 +18,7 @@ def one(greater, lesser, time=T, **options):
     found = find_crossing(
         time, np.array(greater, dtype=float)[:, None], np.array(lesser, dtype=float)[:, None], **options
     )
-    return float(found.date[0]), bool(found.already[0]), bool(found.never[0])
+    return float(found[0]), bool(found[0] <= time[0]), bool(np.isposinf(found[0]))
 
 
 def test_an_exponential_crosses_where_its_closed_form_does():

@@ -73,7 +73,7 @@ class Binding(Columns):
                 failing = failed_mask(faults, part.worlds)
                 binds = binds[self._rows, : part.worlds] & ~failing
                 weights = self.updates.of(when.dims, combination, part)
-                when.put(combination, np.where(failing, np.nan, first.date[: part.worlds]), part, weights)
+                when.put(combination, np.where(failing, np.nan, first[: part.worlds]), part, weights)
                 bound.put(combination, binds[: len(bound.kept)], part)
                 if when.counts:
                     bound.add(combination, (binds if weights is None else binds * weights).sum(axis=1))

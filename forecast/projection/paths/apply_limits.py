@@ -15,7 +15,7 @@ from forecast.base.dates import iso_date
 from forecast.errors import DataError
 from forecast.formula.functions import implementation
 from forecast.models.scales import Scale
-from forecast.projection.crossing import Crossing, find_crossing
+from forecast.projection.crossing import find_crossing
 
 #: The share of the unlimited value from which on a limit binds.
 BINDS = 0.01
@@ -53,7 +53,7 @@ def limited(value: Array, limit: Array, how: str, sharpness: float) -> Array:
     return np.where(without, np.nan, soft)
 
 
-def binding(time: Array, free: Array, constrained: Array, *, floor: bool = False) -> tuple[BoolArray, Crossing]:
+def binding(time: Array, free: Array, constrained: Array, *, floor: bool = False) -> tuple[BoolArray, Array]:
     """Tell where a limit binds, (time, draw), and when it first does.
 
     Parameters
@@ -69,7 +69,7 @@ def binding(time: Array, free: Array, constrained: Array, *, floor: bool = False
     Examples
     --------
     >>> binds, first = binding(np.array([2025.0, 2026.0]), np.array([[1.0], [4.0]]), np.array([[2.0], [2.0]]))
-    >>> binds.ravel().tolist(), first.date.round(2).tolist()
+    >>> binds.ravel().tolist(), first.round(2).tolist()
     ([False, True], [2025.51])
     """
     with np.errstate(invalid="ignore"):

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 NUMBER_BYTES = 8
 #: Operations that hand on what they read, unless a world fails.
 PASSING = frozenset({"kept", "member", "quantity", "row"})
-#: Dates and whether they are there already, of a crossing.
-CROSSING_BYTES = NUMBER_BYTES + 1
 #: So many whole paths an operation holds beside its value: both sides in logarithms, increments, masks.
 WORK_PATHS = {"grown": 6, "limit": 3, "bound_by": 4, "function_over_time": 3, "never_falls": 1, "crossed": 1}
 #: So many whole paths of one block a model of a plugin may hold while it samples.
@@ -35,9 +33,9 @@ def step_bytes(step: Step, dates: int, draws: int) -> int:
         case "correlated":
             return path * len(step.inputs)
         case "crossed":
-            return CROSSING_BYTES * draws
+            return NUMBER_BYTES * draws
         case "bound_by":
-            return (dates + CROSSING_BYTES) * draws
+            return (dates + NUMBER_BYTES) * draws
         case "at_dates":
             return NUMBER_BYTES * len(step.arguments[1]) * draws
         case "walked":

@@ -218,7 +218,7 @@ class BatchResult:
                 crossed = attempt(name, combination, partial(block.take, self._dates.steps[name, combination]))
                 dates = np.full(worlds, np.nan)
                 if crossed is not None:
-                    dates = np.where(crossed[1], np.nan, crossed[0].date[:worlds])
+                    dates = np.where(crossed[1], np.nan, crossed[0][:worlds])
                 weights = self.updates.of(column.dims, combination, part)
                 column.put(combination, dates, part, weights)
                 if size.counting:
