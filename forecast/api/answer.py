@@ -694,7 +694,7 @@ class Answer(OtherWords):
         probability: float = 0.5,
         within: tuple[float, float] | None = None,
     ) -> float:
-        """Return the value of one assumption that makes it so; see `forecast.api.required_input.required_value`.
+        """Return the value of one assumption that makes it so; see `forecast.api.goal_seek.required_value`.
 
         Parameters
         ----------
@@ -712,7 +712,7 @@ class Answer(OtherWords):
         float
             In the unit of the assumption.
         """
-        from forecast.api.required_input import required_value
+        from forecast.api.goal_seek import required_value
 
         return required_value(self, self._name_of(name), by=by, probability=probability, within=within)
 

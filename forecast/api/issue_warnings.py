@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar, cast
 
 from forecast.api.scenario import run_scenario
-from forecast.base.html_text import to_html
+from forecast.base.notebook_html import to_html
 from forecast.errors import ForecastWarning
 from forecast.projection import engine
 from forecast.projection.result import Projection

@@ -24,7 +24,7 @@ from forecast.api.quantity_formulas import (
     to_record,
 )
 from forecast.base.dates import parse_year
-from forecast.base.html_text import HtmlText
+from forecast.base.notebook_html import HtmlText
 from forecast.base.operators import Operators
 from forecast.base.other_words import OtherWords
 from forecast.errors import ScenarioError, UsageError, printable

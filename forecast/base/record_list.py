@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from forecast.base.html_text import HtmlText
+from forecast.base.notebook_html import HtmlText
 from forecast.errors import printable
 
 if TYPE_CHECKING:

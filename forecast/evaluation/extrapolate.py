@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from forecast.base.arrays import Array
 from forecast.base.dates import from_decimal_year, parse_year
-from forecast.base.html_text import HtmlText
 from forecast.base.lazy import xr
+from forecast.base.notebook_html import HtmlText
 from forecast.base.plot_style import COLOURS
 from forecast.base.quantiles import QUANTILE_NAMES
 from forecast.errors import DataError, UsageError, printable

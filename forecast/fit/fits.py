@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 
 from forecast.base.arrays import AnyArray, Array
-from forecast.base.html_text import HtmlText
+from forecast.base.notebook_html import HtmlText
 from forecast.errors import FitError, UnknownNameError, printable
 from forecast.fit.any_fit import AnyFit
 from forecast.fit.fit import Fit

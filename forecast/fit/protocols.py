@@ -18,8 +18,8 @@ import numpy as np
 
 from forecast import formula, tables
 from forecast.base.arrays import Array, BoolArray
-from forecast.base.html_text import HtmlText
 from forecast.base.lazy import xr
+from forecast.base.notebook_html import HtmlText
 from forecast.contract.published import ProtocolSpec
 from forecast.errors import DataError, EmptyDataError, FormulaError, UnknownNameError, UsageError, printable
 from forecast.fit.data.observations import column_numbers, read_observations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from forecast.base.html_text import inline_image, page
+from forecast.base.notebook_html import inline_image, page
 from forecast.errors import UncertaintyError, printable
 from forecast.fit.diagnostics.fit_plot import plot_fit
 from forecast.fit.fit import Fit

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
 from forecast.base.arrays import Array
-from forecast.base.html_text import HtmlText
+from forecast.base.notebook_html import HtmlText
 from forecast.base.operators import Operators
 from forecast.contract.specs import Input, ModelSpec
 from forecast.errors import ForecastError, ForecastWarning

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from forecast.base.html_text import inline_image, page
+from forecast.base.notebook_html import inline_image, page
 from forecast.base.warning_lines import warning_lines
 from forecast.errors import ForecastError, printable
 

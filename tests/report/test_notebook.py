@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.base.html_text import MAX_BYTES
+from forecast.base.notebook_html import MAX_BYTES
 from forecast.contract.registry import get_registry
 from toolkit import every
 

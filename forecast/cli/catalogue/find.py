@@ -9,7 +9,7 @@ import click
 
 from forecast.api.catalogue_search import SEARCHED_KINDS, find_records, shortest_name
 from forecast.cli import render
-from forecast.cli.catalogue.listing import json_option, listing_warnings, plugins_of
+from forecast.cli.catalogue.listing import json_option, listing_warnings, plugins_of, plural
 from forecast.contract.registry import get_registry
 from forecast.errors import printable
 
@@ -60,8 +60,7 @@ def _print_matches(rows: list[dict[str, Any]], *, width: int) -> None:
     render.write()
     if len(rows) > len(shown):
         render.write(f"{len(rows) - len(shown)} more match: another word narrows it, --json has them all.")
-    noun = "quantities" if rows[0]["kind"] == "quantity" else f"{rows[0]['kind']}s"
-    render.write(f"All about the first: forecast {noun} show {names[0]}")
+    render.write(f"All about the first: forecast {plural(rows[0]['kind'])} show {names[0]}")
     run = next((name for row, name in zip(shown, names, strict=True) if row["kind"] == "scenario"), None)
     if run is not None:
         render.write(f"Run a scenario: forecast run {run}")

@@ -19,6 +19,11 @@ from forecast.errors import UsageError
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 
 
+def plural(kind: str) -> str:
+    """Return several of a kind of record, which is also its command: ``quantities``."""
+    return f"{kind[:-1]}ies" if kind.endswith("y") else f"{kind}s"
+
+
 def listing_warnings(registry: Registry, kind: str | None = None) -> list[str]:
     """Say in one line each what a listing lacks: plugins that failed, and names that two distributions offer."""
     lines = [

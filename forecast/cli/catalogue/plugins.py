@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from forecast.cli import render
-from forecast.cli.catalogue.listing import json_option, listing_warnings
+from forecast.cli.catalogue.listing import json_option, listing_warnings, plural
 from forecast.contract.registry import Plugin, get_registry
 from forecast.errors import PluginError
 
@@ -61,7 +61,7 @@ def list_(as_json: bool) -> None:
             return
         rows = []
         for row in result:
-            brings = ", ".join(f"{n} {kind}{'' if n == 1 else 's'}" for kind, n in row["brings"].items())
+            brings = ", ".join(f"{n} {kind if n == 1 else plural(kind)}" for kind, n in row["brings"].items())
             from_ = f"{row['distribution']} {row['module'] if row['local'] else row['version']}".strip()
             rows.append([row["name"], row["status"], from_, row["reason"] or brings, row["title"]])
         render.write_table(["name", "status", "distribution", "brings", "title"], rows)

@@ -13,9 +13,9 @@ import numpy as np
 
 from forecast.base.arrays import AnyArray, Array
 from forecast.base.dates import decimal_year
-from forecast.base.html_text import HtmlText
 from forecast.base.lazy import xr
 from forecast.base.netcdf import quantiles
+from forecast.base.notebook_html import HtmlText
 from forecast.base.quantiles import QUANTILES
 from forecast.errors import UsageError
 from forecast.formula import parse_expression

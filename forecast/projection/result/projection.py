@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.dates import decimal_year, iso_date
-from forecast.base.html_text import HtmlText
 from forecast.base.lazy import xr
+from forecast.base.notebook_html import HtmlText
 from forecast.base.warning_lines import with_warnings
 from forecast.errors import (
     FailedWorldsWarning,
