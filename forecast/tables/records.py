@@ -6,8 +6,6 @@ import datetime
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from forecast.base.number_checks import is_real
 from forecast.errors import DataError, EmptyDataError
 
@@ -122,7 +120,8 @@ def _row_labels(labels: list[Any]) -> list[str]:
     """Return the labels of rows, dates for the milliseconds that pandas writes; none if they only count the rows."""
     texts = list(map(str, labels))
     if all(text.isdigit() and len(text) in (12, 13) for text in texts):
-        return [str(np.datetime64(int(text), "ms")) for text in texts]
+        epoch = datetime.datetime(1970, 1, 1)
+        return [(epoch + datetime.timedelta(milliseconds=int(text))).isoformat() for text in texts]
     return texts if texts != [str(i) for i in range(len(texts))] else []
 
 
