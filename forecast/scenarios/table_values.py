@@ -53,23 +53,32 @@ class Tables:
 
     where: str
     start: float | None = None
-    _tables: dict[Any, SharedTable] = field(default_factory=dict)
+    _tables: dict[Any, SharedTable | ForecastError] = field(default_factory=dict)
 
     def _read(self, name: str, reading: Mapping[str, str] = MappingProxyType({})) -> SharedTable:
-        """Return a table by its name, or a file that no descriptor describes."""
+        """Return a table by its name, or a file that no descriptor describes; what cannot be read is tried once."""
         place = name, tuple(reading.items())
         if place not in self._tables:
-            if tables.is_plain_file(name):  # no descriptor describes it: each column is understood at its first use
-                found = SharedTable(xr.Dataset(), lambda _: tables.read(name, **reading))
-            else:
-                found = tables.shared_table(name, where=name)
-            self._tables[place] = found
-        return self._tables[place]
+            try:
+                self._tables[place] = self._load(name, reading)
+            except ForecastError as error:
+                self._tables[place] = error
+        found = self._tables[place]
+        if isinstance(found, ForecastError):
+            raise found.with_traceback(None)
+        return found
+
+    @staticmethod
+    def _load(name: str, reading: Mapping[str, str]) -> SharedTable:
+        if tables.is_plain_file(name):  # no descriptor describes it: each column is understood at its first use
+            return SharedTable(xr.Dataset(), lambda _: tables.read(name, **reading))
+        return tables.shared_table(name, where=name)
 
     @property
     def read(self) -> tuple[str, ...]:
         """What was read of files so far, a sentence each."""
-        return tuple(each.columns.notes.line() for each in self._tables.values() if each.columns.from_file)
+        found = (each for each in self._tables.values() if isinstance(each, SharedTable))
+        return tuple(each.columns.notes.line() for each in found if each.columns.from_file)
 
     def unit(self, cell: TableValue) -> str:
         """Return the unit of the column of a cell."""

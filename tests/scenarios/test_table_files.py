@@ -3,7 +3,9 @@
 import pytest
 
 import forecast
+from forecast import tables
 from forecast.errors import DataError, ScenarioError, UnknownNameError
+from forecast.scenarios.table_values import Tables, TableValue
 
 CARDS = 'Card,Price (USD),Date\nRTX 4090,"$1,899",12/31/2025\nRTX 3090,$700,12/30/2025\nH100,"$25,000",11/30/2025\n'
 SCENARIO = """
@@ -33,6 +35,21 @@ def write(folder, text=CARDS, file="cards.csv", column="Price (USD)", card="RTX 
 
 def cost(path):
     return float(forecast.project(path, draws=32).answers["cost"].worlds.values[0])
+
+
+def test_a_table_that_cannot_be_read_is_read_once(monkeypatch):
+    tried = []
+
+    def fail(name, **_):
+        tried.append(name)
+        raise DataError("no table")
+
+    monkeypatch.setattr(tables, "shared_table", fail)
+    read = Tables("test")
+    for card in ("RTX 4090", "RTX 3090"):
+        with pytest.raises(DataError, match="no table"):
+            read.figure(TableValue(table="mine/cards", column="price", where={"card": (card,)}), {}, "price")
+    assert tried == ["mine/cards"]
 
 
 def test_it_is_read_as_every_file_is(tmp_path):
