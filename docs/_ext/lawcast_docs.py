@@ -217,7 +217,7 @@ class Drawn(SphinxDirective):
 
 
 class Gallery(SphinxDirective):
-    """The figure of every shipped scenario, drawn now by the program's own plot."""
+    """The figure of every shipped scenario, drawn now by the program's own plot; a variant of one looks like it."""
 
     has_content = True
 
@@ -227,16 +227,15 @@ class Gallery(SphinxDirective):
         from forecast.report import figures
 
         text: list[str] = []
-        for record in sorted(get_registry().records("scenario", parts=False), key=lambda each: each.full_name):
+        records = {each.full_name: each for each in get_registry().records("scenario", parts=False)}
+        for record in [records[name] for name in sorted(records)]:
+            if any(record.full_name.startswith(f"{name}-") for name in records):
+                continue
             file = f"{record.full_name.replace('/', '-')}.png"
             figures.plot_projection(forecast.project(record.full_name, draws=_WORLDS), gallery(self.env) / file)
             name = record.full_name.partition("/")[2]
             text += [f"### {name}", "", *picture(self.env, f"run {name} --plot figure.pdf", file)]
         return self.parse_text_to_nodes("\n".join(text), allow_section_headings=True)
-
-
-#: Worlds of a figure of the gallery: enough to see what it is like, few enough to draw all of them.
-_WORLDS = 128
 
 
 def gallery(env: Any) -> Path:
