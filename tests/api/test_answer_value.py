@@ -5,8 +5,6 @@ import inspect
 import json
 import math
 import re
-import subprocess
-import sys
 import types
 from datetime import datetime
 
@@ -179,40 +177,6 @@ def test_records_are_registered_while_python_runs():
         forecast.register(types.ModuleType("empty"))
     with pytest.raises(UnknownNameError):
         forecast.unregister("mine")
-
-
-MISSPELT = """
-import forecast
-x = forecast.uncertain(p05=1, p95=4, name="x")
-answer = (x >= 2).when(start=2025, until=2030)
-(x >= 2).when(untill=2030)
-forecast.ask(when=x >= 2, drawes=10)
-forecast.ask(whn=x >= 2)
-forecast.scenario("brain-parity").ask(sed=1)
-forecast.project("brain-parity", draw=10)
-forecast.project("brain-parity", swap={})
-answer.needed("x", dates=2027)
-answer.what_if("x", grow="0.5*", since=2026)
-answer.probability(on=2027)
-answer.sensitivity(totals=True)
-"""
-
-
-@pytest.mark.slow
-def test_a_type_checker_finds_ten_of_ten_misspelt_keywords(tmp_path):
-    pytest.importorskip("mypy")
-    (tmp_path / "script.py").write_text(MISSPELT)
-    libraries = ",".join(f"{name}.*" for name in ("numpy", "pandas", "xarray", "scipy", "sympy", "matplotlib", "pint"))
-    settings = f"[mypy]\nfollow_imports = silent\n[mypy-{libraries}]\nfollow_imports = skip\n"
-    (tmp_path / "settings.ini").write_text(settings)
-    done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--config-file", "settings.ini", "script.py"],
-        cwd=tmp_path, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    lines = {
-        int(line.split(":")[1]) for line in done.stdout.splitlines() if "error" in line and line.startswith("script")
-    }
-    assert lines == set(range(5, 15)), done.stdout
 
 
 def test_an_unweighted_choice_has_no_one_number():

@@ -243,7 +243,7 @@ def read(result: Any) -> None:
         ("bootstrap", 10),
         ("comparison", 15),
         ("many", 10),
-        *sample([(kind, 40) for kind in RESULTS], 0, 4),
+        *sample([(kind, 25) for kind in RESULTS], 0, 4),
     ],
 )
 def test_a_changed_result_is_refused_in_one_sentence_or_read(

@@ -155,6 +155,7 @@ def test_a_device_that_nobody_rents_out_is_planned_without_a_cost(capsys):
         forecast.plan(budget="1M USD", device="tesla-v100-sxm2", **FEW)
 
 
+@pytest.mark.slow
 def test_what_it_costs_is_told_by_who_owns_the_devices(tmp_path):
     """Each as the quantities of the scenario have it, by hand: rents of accelerator-prices, a price for its years."""
     settings = {"price": "37500 USD", "server": "2000 USD", "life": "4 year"}
