@@ -315,10 +315,10 @@ def test_a_part_is_neither_listed_nor_run_and_each_of_its_questions_can_be_asked
         said = capsys.readouterr().err
         first, more = re.search(r"'forecast ask (\S+)'(?: \(or (.*)\))?, or run", said).groups("")
         assert all(read_question(name).figures for name in [first, *more.partition(" and ")[0].split(", ")] if name)
-        asked = forecast.scenario(each.full_name)
-        for run in (lambda name=each.full_name: forecast.project(name), asked.ask):
-            with pytest.raises(UsageError, match=f'is a part that others use.*extends = "{each.spec.name}"'):
-                run()
+    part = parts[0]
+    for run in (lambda: forecast.project(part.full_name), forecast.scenario(part.full_name).ask):
+        with pytest.raises(UsageError, match=f'is a part that others use.*extends = "{part.spec.name}"'):
+            run()
     assert forecast.scenario({"extends": parts[0].full_name}).ask(draws=16).sentence
 
 

@@ -147,10 +147,16 @@ def upstream(monkeypatch):
     monkeypatch.setenv("FORECAST_DATA", str(Path("cache").absolute()))
 
 
-def few_scenarios(registry, kind, *, names, **options):
-    """Return the names of a kind; of the scenarios those that rest on the tables of the examples, and another one."""
-    few = {"brain/brain-parity", "capability/chain", "capability/model-compute"}
-    return [each for each in names(registry, kind, **options) if kind != "scenario" or each in few]
+#: Of what is shipped, all that is gone through: scenarios that rest on the tables of the examples, and another one.
+FEW = {
+    "scenario": {"brain/brain-parity", "capability/chain", "capability/model-compute"},
+    "quantity": {"brain/brain-power", "capability/largest-run"},  # all by their doors: tests/conformance
+}
+
+
+def few_names(registry, kind, *, names, **options):
+    """Return the names of a kind, or few of them."""
+    return [each for each in names(registry, kind, **options) if each in FEW.get(kind, {each})]
 
 
 def check(said, monkeypatch, example):
@@ -174,20 +180,26 @@ def check(said, monkeypatch, example):
             upstream(patch)
             for earlier in ((), ("--update",)) if "@" in example or "--update" in words else ():
                 assert said("tables", "fetch", "epoch-models", *earlier).code == 0
-        if "--all" in words:  # each scenario and its levers are held to the contract with its plugin: here one is, and
-            patch.setattr(answer_checks, "lever_breaches", lambda *_, **__: ())  # every quantity by all its doors
+        if "--all" in words:  # each scenario and its levers are held to the contract with its plugin: here few are
+            patch.setattr(answer_checks, "lever_breaches", lambda *_, **__: ())
         if "--all" in words or words[:2] == ["tables", "refresh"]:
-            patch.setattr(Registry, "names", functools.partialmethod(few_scenarios, names=Registry.names))
+            patch.setattr(Registry, "names", functools.partialmethod(few_names, names=Registry.names))
         done = said(*words)
     assert done.code == (example == OFFLINE), f"exit {done.code}: {done.err}"
     assert example != OFFLINE or ("nobody answers here" in done.out and "epoch-models" in done.out)
 
 
+#: What takes longest, whose words other tests try: tests/evaluation/test_scenario_backtest, test_published_compare.
+LONGEST = [
+    each for each in EXAMPLES if each.startswith("forecast backtest chain") or each.endswith("published compare")
+]
+SLOW = [each for each in EXAMPLES if each.startswith(LONG) and each not in LONGEST]
 USUAL = [each for each in EXAMPLES if not each.startswith(LONG)]
 
 
 @pytest.mark.parametrize(
-    "example", [*sample(USUAL, 3), *sample([each for each in EXAMPLES if each.startswith(LONG)], 0)]
+    "example",
+    [*sample(USUAL, 3), *sample(SLOW, 0), *(pytest.param(each, marks=pytest.mark.xslow) for each in LONGEST)],
 )
 def test_an_example_of_help_runs(said, folder, monkeypatch, example):
     check(said, monkeypatch, example)

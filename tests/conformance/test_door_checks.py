@@ -8,8 +8,8 @@ import forecast
 from forecast.conformance.door_checks import door_breaches
 from forecast.contract.registry import get_registry
 from forecast.errors import PluginContractError
+from tests import toolkit
 from tests.scenarios.test_world_quantities import PLUGIN
-from tests.toolkit import command
 
 RUN = get_registry().find("quantity", "run-power").spec
 
@@ -43,6 +43,14 @@ def test_a_part_above_its_whole_is_found_in_any_choice_of_both():
     assert "% of the worlds before 2039: a run has one site" in message
 
 
+@pytest.mark.parametrize("part", toolkit.sample(range(4), 0, 4))
+def test_every_quantity_is_one_by_all_its_doors(part):
+    with toolkit.every() as case:
+        for record in get_registry().records("quantity")[part::4]:
+            with case(record.full_name):
+                assert [each.message for each in door_breaches(record.spec, draws=64)] == []
+
+
 def test_a_quantity_is_no_part_of_itself_and_a_part_says_why():
     for wrong in ({"run-power": "it is"}, {"largest-site-power": " "}):
         with pytest.raises(PluginContractError, match=r"at_most.*expected another quantity, and why"):
@@ -71,5 +79,5 @@ def test_a_conjunction_is_never_likelier_than_its_part():
 
 
 def test_the_command_takes_a_scenario_or_all(capsys):
-    assert command("scenarios", "check")(capsys).code == 2
-    assert command("scenarios", "check")(capsys, "brain-parity", "--all").code == 2
+    assert toolkit.command("scenarios", "check")(capsys).code == 2
+    assert toolkit.command("scenarios", "check")(capsys, "brain-parity", "--all").code == 2
