@@ -41,7 +41,7 @@ def arriving_for_ever(folder: Path, ready: object) -> None:
             (own / "table.csv").write_text("x\n" * 1000)
 
 
-@pytest.mark.parametrize("many", [20, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("many", [20, pytest.param(100, marks=pytest.mark.xslow)])
 def test_bad_input_020_killed_writers_leave_whole_files_and_nothing_else(many: int, tmp_path: Path) -> None:
     generator = random.Random(0)
     path = tmp_path / "r.bin"

@@ -65,7 +65,7 @@ def test_five_clean_points_raise_few_alarms(name):
 
 
 @pytest.mark.parametrize("n", sample([5, 8], 0, 3))
-@pytest.mark.parametrize("name", CLEAN)
+@pytest.mark.parametrize("name", sample(CLEAN, 0, 2))
 def test_clean_data_raise_an_alarm_in_five_of_a_hundred_at_most(name, n):
     samples = (sampled(name, n, seed) for seed in range(400))
     alarms = sum(influence_of_points(law.fit(data)).deciding() is not None for law, data, _ in samples)

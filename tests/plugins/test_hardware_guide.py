@@ -236,6 +236,7 @@ def test_a_quote_of_ones_own_is_read_where_a_price_is_asked(tmp_path):
     assert forecast.ask("device-price", data=quote, **asked).median < 0.8 * forecast.ask("device-price", **asked).median
 
 
+@pytest.mark.slow
 def test_a_quote_of_ones_own_is_what_its_device_costs(tmp_path):
     """On its day exactly, whatever others paid; since then it goes with the market, and its neighbours stay."""
     asked = {"device": ["geforce-rtx-4090", "geforce-rtx-3090"], "use": ["inference-8bit"]}

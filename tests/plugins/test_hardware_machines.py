@@ -298,8 +298,8 @@ def test_what_a_link_costs_is_what_a_ring_sends_over_it():
 
 @pytest.mark.parametrize(("scenario", "kinds", "column", "years", "start"), [
     ("gpu-choice", ("purchase", "list"), "purchase", 2.0, 2021.0),
-    ("gpu-choice", ("purchase", "list"), "purchase", 2.0, None),
-    ("gpu-cluster", ("on-demand",), "rental", 1.0, 2024.5),
+    pytest.param("gpu-choice", ("purchase", "list"), "purchase", 2.0, None, marks=pytest.mark.slow),
+    pytest.param("gpu-cluster", ("on-demand",), "rental", 1.0, 2024.5, marks=pytest.mark.slow),
     ("gpu-cluster", ("on-demand",), "rental", 1.0, None),
 ])  # fmt: skip
 def test_a_device_is_offered_at_a_price_of_the_years_before(scenario, kinds, column, years, start):

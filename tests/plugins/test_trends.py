@@ -250,7 +250,7 @@ def test_bad_input_090_a_break_in_white_noise_is_found_one_time_in_twenty():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("rho", "bound"), [(0.3, 0.10), (0.6, 0.10)])
+@pytest.mark.parametrize(("rho", "bound"), [pytest.param(0.3, 0.10, marks=pytest.mark.xslow), (0.6, 0.10)])
 def test_false_alarms_on_noise_that_follows_itself(rho, bound):
     rate = alarms(rho)
     print(f"false alarms on AR(1) noise, rho = {rho}: {rate:.1%} of 1000 series of 40")

@@ -95,6 +95,7 @@ def test_data_without_a_name_have_that_of_their_quantity(tmp_path):
         answer.record(tmp_path / "l.jsonl", on="2023-01-01")
 
 
+@pytest.mark.slow
 def test_a_table_that_the_code_of_a_model_reads_counts_too():
     run = forecast.project("scaling-ends", draws=8, with_={"compute": "as-needed"})
     rows = forecast.tables.to_columns("datasets/capability-editions")

@@ -134,11 +134,6 @@ def test_a_question_that_a_scenario_answers_is_proposed_as_its_run(question, lin
     assert not (first.command == "run" and first.clear)
 
 
-def test_what_is_clear_is_answered_and_says_how_it_was_read(capsys):
-    told = command("ask")(capsys, "when will a training run reach 1e29 FLOP", "--draws", "64")
-    assert told.out.startswith('Read as: forecast ask "largest-run >= 1e29 FLOP"\n')
-
-
 @pytest.mark.slow
 def test_what_is_read_is_answered_as_the_line_that_it_is_read_as(capsys):
     found = command("ask")(capsys, "what will tokens cost in 2028", "--draws", "64", "--json").json

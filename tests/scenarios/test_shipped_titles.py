@@ -13,7 +13,7 @@ from toolkit import command
 SCENARIOS = get_registry().names("scenario")
 
 
-@pytest.fixture(params=SCENARIOS)
+@pytest.fixture(params=SCENARIOS, scope="module")
 def scenario(request):
     return forecast.scenario(request.param)
 

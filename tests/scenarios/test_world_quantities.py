@@ -226,6 +226,7 @@ def test_no_world_has_an_open_model_that_is_better_than_the_best():
     assert float(apart.values.max()) <= 0
 
 
+@pytest.mark.slow
 def test_no_world_has_a_mean_model_above_the_largest_and_the_last_row_has_its_date(capsys):
     found = command("ask")(capsys, "notable-run / largest-run", "--at", "2035", "--draws", "128", "--json").json
     # of one variant of the largest run; of two different ones the quotient says nothing
@@ -253,6 +254,7 @@ def test_a_record_says_since_when_it_stands_and_no_rival_behind_it_is_told_first
     assert "Most sensitive to" not in command("run")(capsys, "gpu-goal", "--draws", "64").out
 
 
+@pytest.mark.slow
 def test_every_name_of_a_rival_is_read_as_it():
     """`run-cost@exponential` said 2.6e16 USD of 2040, where the rival of that name is held to what the world makes."""
     for name in ("run-cost@exponential", "capability/run-cost@exponential"):

@@ -120,6 +120,7 @@ def test_the_spread_of_the_ratios_is_what_is_drawn():
     assert (share > 0).all()
 
 
+@pytest.mark.slow
 def test_the_share_that_is_tracked_is_that_of_the_last_year():
     """One place: what `forecast accounts` prints of the link is what the chips that are planned are divided by."""
     last = read_ratios("tracked", Tables())[-1]
@@ -288,6 +289,7 @@ def test_a_moratorium_stops_what_is_above_it_and_nothing_below():
     assert (held("run", "FLOP") <= ceiling * (1 + 1e-12)).all()
 
 
+@pytest.mark.slow
 def test_spending_that_grows_faster_and_research_by_machines_bring_it_forward():
     usual = worlds(draws=512)
     faster = worlds(draws=512, what_if=((("of", "capex"), ("growth", "1.5*"), ("since", 2028)),))

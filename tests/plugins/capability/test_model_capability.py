@@ -391,6 +391,7 @@ def test_the_pace_of_algorithms_moves_the_index_by_years(answers):
     assert pooled["frozen", 1.6] - pooled["frozen", 16.0] >= 5, pooled
 
 
+@pytest.mark.slow
 def test_frozen_compute_moves_the_index_later(answers):
     for form in ("straight", "bent"):
         assert _median(answers["frozen", None], form=form) > _median(answers["goes on", None], form=form)

@@ -157,7 +157,7 @@ def test_a_question_is_shared_under_values_that_are_there():
 
 @pytest.mark.parametrize(
     ("name", "names"),
-    sample([("model-capability", ["horizon_month", "saved"]), ("ftm-2023-aggressive", ["agi", "run_2025"])], 2),
+    sample([("ftm-2023-aggressive", ["agi", "run_2025"]), ("model-capability", ["horizon_month", "saved"])], 2),
 )
 def test_a_scenario_that_asks_some_of_its_questions_answers_them_as_before(name, names):
     scenario = Scenario.load(name)

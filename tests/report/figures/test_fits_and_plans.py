@@ -105,12 +105,14 @@ def test_rivals_are_drawn_in_their_order_and_failures_are_named(tmp_path):
 @pytest.mark.parametrize(
     "words",
     [
-        pytest.param(("predict", "scaling/chinchilla@besiroglu2024", "N=1e9,1e10", "D=1e12"), marks=pytest.mark.slow),
-        pytest.param(("compare", "scaling/chinchilla", "scaling/kaplan", "--data", "runs.csv"), marks=pytest.mark.slow),
+        pytest.param(("predict", "scaling/chinchilla@besiroglu2024", "N=1e9,1e10", "D=1e12"), marks=pytest.mark.xslow),
+        pytest.param(
+            ("compare", "scaling/chinchilla", "scaling/kaplan", "--data", "runs.csv"), marks=pytest.mark.xslow
+        ),
         pytest.param(("allocate", "scaling/chinchilla@besiroglu2024", "--compute", "1e25"), marks=pytest.mark.slow),
         ("fit", "scaling/chinchilla", "--data", "runs.csv"),
         pytest.param(
-            ("backtest", "hardware/linpack", "--shape", "exponential", "--origins", "1"), marks=pytest.mark.slow
+            ("backtest", "hardware/linpack", "--shape", "exponential", "--origins", "1"), marks=pytest.mark.xslow
         ),
         pytest.param(("run", "metr-2025", "--draws", "32"), marks=pytest.mark.slow),
     ],
