@@ -30,7 +30,7 @@ from forecast.base import access, budgets
 from forecast.contract import registry
 from forecast.contract.registry import Registry
 from forecast.projection import engine
-from toolkit import copied, package, spawn
+from toolkit import copied, package, plugin_module, spawn
 
 # How long an example takes says how busy the machine is; what may be slow is a row of tests/benchmarks.
 hypothesis.settings.register_profile("lawcast", deadline=None)
@@ -131,11 +131,11 @@ class FakePlugins:
         version: str = "1.0",
         module: str | None = None,
     ) -> str:
-        """Install a plugin whose module has this source; returns the module's name."""
+        """Install a plugin whose module has this source, in which hooks need no mark; returns the module's name."""
         distribution = f"fake-{name}" if distribution is None else distribution
         if module is None:
             module = "fake_" + "".join(c if c.isalnum() else "_" for c in f"{name}_{distribution}")
-        (self.folder / f"{module}.py").write_text(source, encoding="utf-8")
+        (self.folder / f"{module}.py").write_text(plugin_module(source), encoding="utf-8")
         info = self.folder / f"{distribution.replace('-', '_')}-{version}.dist-info"
         info.mkdir(exist_ok=True)
         (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: {version}\n")

@@ -245,8 +245,6 @@ def test_inputs_from_memory_are_marked():
 def test_one_failed_claim_leaves_the_rest(fake_plugins):  # every claim is judged in tests/cli and by its plugin's tests
     fake_plugins.add(
         "demo",
-        "from forecast import ClaimSpec, hookimpl\n"
-        "@hookimpl\n"
         "def forecast_claims():\n"
         "    for name, formula in (('bad', 'n*m'), ('good', 'n'), ('parity-2037', 'n')):\n"
         "        yield ClaimSpec(name=name, group='demo', statement='s', stated='3', formula=formula,\n"

@@ -137,14 +137,9 @@ def test_every_model(again, shipped):
 
 #: One of each family of models, fitted; fitting all of them would take a minute.
 FITTED = (
-    "hardware/hpcg@exponential",
-    "hardware/linpack@changepoint",
-    "hardware/linpack@random-walk",
-    "emergence/outlier-count",
-    "brain/dettmers-2015",
-    "brain/pooled",
-    "hardware/roofline",
-)
+    "hardware/hpcg@exponential", "hardware/linpack@changepoint", "hardware/linpack@random-walk",
+    "emergence/outlier-count", "brain/dettmers-2015", "brain/pooled", "hardware/roofline",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("name", FITTED)

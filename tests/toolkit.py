@@ -10,6 +10,7 @@ import io
 import json
 import multiprocessing
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -26,7 +27,7 @@ import pytest
 
 import forecast
 from forecast.cli import main
-from forecast.contract import registry
+from forecast.contract import registry, specs
 from forecast.projection.paths import run_cache
 from forecast.projection.paths.run_cache import RunCache
 from forecast.report.page.draw_encoding import EncodedDraws, EncodedValues
@@ -60,6 +61,21 @@ def _defined(body: Iterable[ast.stmt]) -> Iterator[str]:
             yield from (each.name for each in node.names if each.name == each.asname)
         elif isinstance(node, ast.If):
             yield from _defined([*node.body, *node.orelse])
+
+
+# --- plugins ----------------------------------------------------------------------------------------------------------
+
+#: What a plugin's hooks return, and what stands in it.
+RECORDS = [name for name in forecast.__all__ if hasattr(specs, name)]
+
+
+def plugin_module(source: str) -> str:
+    """Return the text of a plugin's module: without a mark of its own, each hook is marked and each record imported."""
+    if "hookimpl" in source or "def forecast_" not in source:
+        return source
+    text = re.sub(r"^def forecast_", "@hookimpl\ndef forecast_", source, flags=re.MULTILINE)
+    title, body = re.fullmatch(r'("""[^\n]*"""\n)?(.*)', text, re.DOTALL).groups("")
+    return f"{title}from forecast import {', '.join(RECORDS)}, hookimpl\n{body}"
 
 
 # --- data from known laws ---------------------------------------------------------------------------------------------

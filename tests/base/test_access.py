@@ -142,7 +142,7 @@ def test_a_registered_scenario_keeps_to_its_own_folder(places, fake_plugins, nam
     (mine / "s.toml").write_text(naming(KEYS[0], f"{out}/price.csv"))
     fake_plugins.add(
         "demo",
-        "from forecast import ScenarioSpec, hookimpl\n@hookimpl\ndef forecast_scenarios():\n"
+        "def forecast_scenarios():\n"
         f"    yield ScenarioSpec(name='s', path={str(mine / 's.toml')!r}, reference='test')\n",
     )
     with pytest.raises(ScenarioError, match=r"s\.toml: quantities\.x\.data: .* leaves the scenario's folder"):
@@ -305,18 +305,10 @@ def test_the_command_line_allows_and_forgets(places, capsys, naming):
 @pytest.mark.parametrize(
     "words",
     [
-        "run",
-        "fit",
-        "compare",
-        "predict",
-        "claims",
-        "tables show",
-        "tables diff",
-        "tables fetch",
-        "models show",
+        "run", "fit", "compare", "predict", "claims", "tables show", "tables diff", "tables fetch", "models show",
         "models attribute",
     ],
-)
+)  # fmt: skip
 def test_every_command_that_reads_tables_takes_the_options(words, capsys):
     from forecast.cli import main
 

@@ -191,21 +191,13 @@ def test_an_interrupted_write_leaves_nothing(tmp_path: Path, monkeypatch: pytest
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("", "the name is empty"),
-        ("  ", "the name is empty"),
-        ("a\0b", "NUL"),
-        ("x" * 300, "longer than 255 bytes"),
-        ("é" * 200, "longer than 255 bytes"),
-        ("folder", "is a folder"),
-        ("folder/", "names a folder"),
-        ("..", "names a folder"),
-        ("nowhere/a.nc", "nowhere': no such file"),
-        ("../nowhere/etc/x", "no such file"),
-        ("file/a.nc", "not a (folder|directory)"),
-        ("fifo", "is a device, pipe or socket"),
+        ("", "the name is empty"), ("  ", "the name is empty"), ("a\0b", "NUL"), ("x" * 300, "longer than 255 bytes"),
+        ("é" * 200, "longer than 255 bytes"), ("folder", "is a folder"), ("folder/", "names a folder"),
+        ("..", "names a folder"), ("nowhere/a.nc", "nowhere': no such file"), ("../nowhere/etc/x", "no such file"),
+        ("file/a.nc", "not a (folder|directory)"), ("fifo", "is a device, pipe or socket"),
         ("/dev/null", "is a device, pipe or socket"),
     ],
-)
+)  # fmt: skip
 def test_bad_input_011_names_that_cannot_be_written(
     name: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

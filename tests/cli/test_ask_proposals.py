@@ -18,25 +18,14 @@ from toolkit import sample
 FEW = ("--draws", "32")
 #: Questions of people, one for each thing that the catalogue is about.
 QUESTIONS = (
-    "when does a supercomputer match the brain",
-    "when can AI do a month of work",
-    "what does a training run cost",
-    "how much power does the largest run need",
-    "when do transistors stop shrinking",
-    "will a 2e29 FLOP run be possible by 2030",
-    "when do limits bind",
-    "what can a GPU do per dollar",
-    "how fast do algorithms improve",
-    "when is there a superhuman coder",
-    "what is the loss of the next model",
-    "how many tokens are left",
-    "price of a million tokens",
-    "how long is the horizon of agents",
-    "how many bits does a weight need",
-    "how large is an emergent outlier",
-    "how many people use AI",
+    "when does a supercomputer match the brain", "when can AI do a month of work", "what does a training run cost",
+    "how much power does the largest run need", "when do transistors stop shrinking",
+    "will a 2e29 FLOP run be possible by 2030", "when do limits bind", "what can a GPU do per dollar",
+    "how fast do algorithms improve", "when is there a superhuman coder", "what is the loss of the next model",
+    "how many tokens are left", "price of a million tokens", "how long is the horizon of agents",
+    "how many bits does a weight need", "how large is an emergent outlier", "how many people use AI",
     "what does a watt of brain compute",
-)
+)  # fmt: skip
 
 
 def lines_of_titles() -> list[str]:

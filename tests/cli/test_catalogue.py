@@ -19,10 +19,7 @@ TABLES = tuple(noun for noun in NOUNS if noun != "models")
 
 DEMO = '''"""A plugin for tests."""
 from pathlib import Path
-from forecast import (EstimateSpec, Input, LawSpec, MixtureSpec, PublishedFit, RelationSpec, ScenarioSpec, TableSpec,
-                      TrendSpec, hookimpl)
 
-@hookimpl
 def forecast_laws():
     fit = PublishedFit(name="smith2020", parameters={"a": 0.123456789012}, stderr={"a": 0.5}, rounded=True,
                        reference="S")
@@ -31,7 +28,6 @@ def forecast_laws():
                   reference="Euclid")
     yield LawSpec(name="code", variables={"x": ""}, target="nowhere:f", example={"k": 1}, reference="ours")
 
-@hookimpl
 def forecast_models():
     rate = Input(name="rate", unit="FLOP/s", distribution={"p05": 1, "p95": 2}, source="a book", title="Rate")
     yield EstimateSpec(name="guess", unit="FLOP/s", quantity="demo.speed", expression="rate", inputs=(rate,),
@@ -41,11 +37,9 @@ def forecast_models():
     yield MixtureSpec(name="mix", unit="FLOP/s", weights={"demo/guess": 1.0}, reference="r")
     yield RelationSpec(name="rel", unit="nat", law="demo/line", table="demo/t", let={"x": "v"}, y="v", reference="r")
 
-@hookimpl
 def forecast_tables():
     yield TableSpec(name="t", descriptor=str(Path(__file__).parent / "t" / "datapackage.json"), reference="r")
 
-@hookimpl
 def forecast_scenarios():
     yield ScenarioSpec(name="s", title="When?", path=str(Path(__file__).parent / "s.toml"), reference="r")
 '''
@@ -294,7 +288,7 @@ def test_listing_loads_nothing_heavy(demo):
 
 
 def test_a_function_is_listed_among_the_models_and_shows_its_inputs(fake_plugins, capsys):
-    source = "from forecast import FunctionSpec, hookimpl\n@hookimpl\ndef forecast_functions():\n"
+    source = "def forecast_functions():\n"
     source += "    yield FunctionSpec(name='power', target='math:prod', unit='W', inputs={'chips': '', 'each': 'kW'},\n"
     fake_plugins.add("demo", source + "                       reference='a manual')\n")
     (row,) = answer(capsys, "models", "list", "--plugin", "demo")["result"]

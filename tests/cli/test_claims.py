@@ -64,8 +64,6 @@ def test_wrong_usage_is_one_line_and_exit_2(capsys, words, says):
 def test_a_failed_claim_is_listed_and_warned_of(fake_plugins, capsys):
     fake_plugins.add(
         "demo",
-        "from forecast import ClaimSpec, hookimpl\n"
-        "@hookimpl\n"
         "def forecast_claims():\n"
         "    yield ClaimSpec(name='bad', group='demo', statement='s', stated='3', formula='n*m', values={'n': 3},\n"
         "                    reference='r')\n",
@@ -137,8 +135,6 @@ def test_an_alias_shows_every_claim_of_its_statement(capsys):
 
 
 SHARED = """
-from forecast import ClaimSpec, hookimpl
-@hookimpl
 def forecast_claims():
     for name, alias, group in {claims!r}:
         yield ClaimSpec(name=name, alias=alias, group=group, statement='s', stated='3', formula='3', reference='r')

@@ -320,23 +320,15 @@ def test_what_is_edited_obeys_the_rules_for_a_strangers_file(ask, toml):
 @pytest.mark.parametrize(
     "asked",
     [
-        {"scenario": "/etc/passwd.toml"},
-        {"scenario": "../fast.toml"},
-        {"nothing": 1},
-        {"set": []},
-        {"set": {"goal": {"draws": "/etc/passwd"}}},
-        {"set": {"nope": 1}},
-        {"swap": {"machine": "os:system"}},
-        {"swap": {"machine": {"data": "/etc/passwd"}}},
-        {"changes": [{"of": "machine"}]},
+        {"scenario": "/etc/passwd.toml"}, {"scenario": "../fast.toml"}, {"nothing": 1}, {"set": []},
+        {"set": {"goal": {"draws": "/etc/passwd"}}}, {"set": {"nope": 1}}, {"swap": {"machine": "os:system"}},
+        {"swap": {"machine": {"data": "/etc/passwd"}}}, {"changes": [{"of": "machine"}]},
         {"changes": ["__import__('os')"]},
         {"data": {"machine": {"data": "../secret.csv", "x": "date", "y": "speed", "unit": "FLOP/s"}}},
-        {"data": {"machine": {"data": "/etc/passwd"}}},
-        {"data": {"machine": {"function": "os:system"}}},
-        {"data": {"nope": {"data": "mine.csv"}}},
-        {"data": {"machine": "mine.csv"}},
+        {"data": {"machine": {"data": "/etc/passwd"}}}, {"data": {"machine": {"function": "os:system"}}},
+        {"data": {"nope": {"data": "mine.csv"}}}, {"data": {"machine": "mine.csv"}},
     ],
-)
+)  # fmt: skip
 def test_what_no_page_of_ours_asks_is_refused(ask, asked):
     refused = ask(content=json.dumps(asked))
     assert refused.status_code == 400

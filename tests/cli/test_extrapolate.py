@@ -57,20 +57,8 @@ def test_json_holds_places_laws_and_record(capsys, curve):
 
 def test_it_writes_and_draws(capsys, here, curve):
     words = (
-        curve,
-        "--x",
-        "steps",
-        "--y",
-        "loss",
-        "--to",
-        "2e6",
-        "--out",
-        "o.csv",
-        "--plot",
-        "o.svg",
-        "--plot",
-        "o.png",
-    )
+        curve, "--x", "steps", "--y", "loss", "--to", "2e6", "--out", "o.csv", "--plot", "o.svg", "--plot", "o.png",
+    )  # fmt: skip
     assert run(capsys, *words).code == 0
     assert (here / "o.csv").read_text(encoding="utf-8").splitlines()[0] == "steps,median,lower,upper"
     first = (here / "o.svg").read_bytes()

@@ -9,15 +9,12 @@ from toolkit import heavy_imports, json_of
 
 DEMO = '''"""A plugin for tests."""
 from pathlib import Path
-from forecast import EstimateSpec, Input, LawSpec, PublishedFit, ScenarioSpec, TableSpec, TrendSpec, hookimpl
 
-@hookimpl
 def forecast_laws():
     fit = PublishedFit(name="smith2020", parameters={"a": 1.0}, reference="Smith 2020")
     yield LawSpec(name="zebra-line", title="How stripes grow", variables={"x": "FLOP"}, expression="a*x", output="loss",
                   unit="nat", example={"a": 1}, published=(fit,), reference="Euclid")
 
-@hookimpl
 def forecast_models():
     rate = Input(name="rate", unit="FLOP/s", distribution={"p05": 1, "p95": 2}, source="The zebra book", title="Rate")
     yield EstimateSpec(name="guess", title="A guess", unit="FLOP/s", expression="rate", inputs=(rate,), reference="r")
@@ -25,11 +22,9 @@ def forecast_models():
     yield TrendSpec(name="trend", unit="TFLOP/s", shape="a/b", table="demo/t", x="date", y="v",
                     title="The zebra and " + "its many stripes " * 9, reference="r")
 
-@hookimpl
 def forecast_tables():
     yield TableSpec(name="t", title="Herds", descriptor=str(Path(__file__).parent / "t.json"), reference="r")
 
-@hookimpl
 def forecast_scenarios():
     yield ScenarioSpec(name="s", title="When?", path=str(Path(__file__).parent / "s.toml"), reference="r")
 '''

@@ -44,17 +44,8 @@ def test_json_is_the_fit(capsys, data):
 
 def test_formulas_variables_and_rows(capsys, data):
     words = (
-        "--data",
-        data,
-        "--let",
-        "x = thousands*1000",
-        "--y",
-        "loss",
-        "--where",
-        "x > 20",
-        "--where",
-        "kind is dense",
-    )
+        "--data", data, "--let", "x = thousands*1000", "--y", "loss", "--where", "x > 20", "--where", "kind is dense",
+    )  # fmt: skip
     code, found = answer(capsys, "E + b*x**-c", "--variables", "x", *words)
     keep = (X > 20) & (np.arange(40) % 4 != 0)
     fit = forecast.Law("E + b*x**-c", variables=["x"]).fit({"x": X[keep], "y": Y[keep]})
@@ -67,17 +58,8 @@ def test_formulas_variables_and_rows(capsys, data):
 
 def test_objective_start_and_level(capsys, data):
     words = (
-        "--data",
-        data,
-        "--objective",
-        "least_squares",
-        "--start",
-        "E=1,beta=5",
-        "--start",
-        "c=0.3",
-        "--level",
-        "0.5",
-    )
+        "--data", data, "--objective", "least_squares", "--start", "E=1,beta=5", "--start", "c=0.3", "--level", "0.5",
+    )  # fmt: skip
     code, found = answer(capsys, LAW, *words)
     assert code == 0
     assert found["result"]["objective"]["name"] == "least_squares"

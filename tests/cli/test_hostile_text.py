@@ -11,20 +11,10 @@ HOSTILE = [
 ]
 #: Others of their kinds: one parser reads every place.
 MORE = [
-    "exec(open('x').read())",
-    "a*x + __import__('os').system('touch P')",
-    "x.__class__",
-    "x[0]",
-    "a*x.real",
-    "exp.__globals__",
-    "9**9**9",
-    "2**(10**9)",
-    "factorial(10**7)",
-    "(" * 5000 + "x" + ")" * 5000,
-    "(a + b + c + x)**200",
-    "-" * 3000 + "x",
-    "x*" + "1" * 5000,
-]
+    "exec(open('x').read())", "a*x + __import__('os').system('touch P')", "x.__class__", "x[0]", "a*x.real",
+    "exp.__globals__", "9**9**9", "2**(10**9)", "factorial(10**7)", "(" * 5000 + "x" + ")" * 5000,
+    "(a + b + c + x)**200", "-" * 3000 + "x", "x*" + "1" * 5000,
+]  # fmt: skip
 
 #: Every place of the fitting commands that takes a formula, with all else in order.
 PLACES = {

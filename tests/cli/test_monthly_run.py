@@ -11,11 +11,8 @@ from tests.toolkit import package, remote
 ONE = b"date,v\n2020-01-01,1\n2021-01-01,2\n2022-01-01,4\n2023-01-01,8.5\n"
 TWO = ONE + b"2024-06-01,300\n"
 PLUGIN = """
-from forecast import ScenarioSpec, TableSpec, hookimpl
-@hookimpl
 def forecast_tables():
     yield TableSpec(name="speeds", descriptor={table!r}, title="speeds", reference="them")
-@hookimpl
 def forecast_scenarios():
     yield ScenarioSpec(name="speed", path={scenario!r}, title="speed", reference="us")
 """
@@ -117,17 +114,8 @@ def test_an_outcome_of_one_forecast_decides_the_statement_for_all_who_answered_i
     month("2024-02-01", ONE)
     said("tables", "fetch", "speeds")
     record = (
-        "record",
-        "demo/speed",
-        "--ledger",
-        "mine.jsonl",
-        "--as-of",
-        "today",
-        "--draws",
-        "200",
-        "--question",
-        "fast",
-    )
+        "record", "demo/speed", "--ledger", "mine.jsonl", "--as-of", "today", "--draws", "200", "--question", "fast",
+    )  # fmt: skip
     said(*record)
     said(*record, "--seed", "1")
     month("2026-02-01", TWO)

@@ -12,9 +12,7 @@ from forecast.conformance import scaffold
 from forecast.errors import ForecastError, UsageError
 
 GOOD = '''"""A plugin for tests."""
-from forecast import LawSpec, hookimpl
 
-@hookimpl
 def forecast_laws():
     yield LawSpec(name="line", variables={"x": ""}, expression="a*x", reference="test")
 '''
@@ -85,9 +83,6 @@ def test_show_of_a_name_two_distributions_offer_shows_both(fake_plugins, capsys)
 
 
 COMMANDS = """
-from forecast import CommandSpec, hookimpl
-
-@hookimpl
 def forecast_commands():
     yield CommandSpec(name="audit", target="{module}:audit", title="Audit a cluster", reference="r")
     yield CommandSpec(name="broken", target="no_such_module_z:x", title="Broken", reference="r")

@@ -109,20 +109,9 @@ def test_json_is_one_object_of_the_agreed_form(said):
     assert answer["warnings"] == []
     result = answer["result"]
     keys = [
-        "scenario",
-        "headline",
-        "answer",
-        "today",
-        "differences",
-        "questions",
-        "pooled",
-        "drivers",
-        "record",
-        "newest",
-        "limits",
-        "models",
-        "quantities",
-    ]
+        "scenario", "headline", "answer", "today", "differences", "questions", "pooled", "drivers", "record",
+        "newest", "limits", "models", "quantities",
+    ]  # fmt: skip
     assert list(result) == keys
     assert "the fastest supercomputer matches a brain" in result["headline"]
     assert len(result["questions"]) == 12

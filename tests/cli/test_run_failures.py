@@ -16,9 +16,6 @@ SPAN = "start = 2025\nuntil = 2030\n"
 
 
 PLUGIN = """
-from forecast import ModelSpec, hookimpl
-
-@hookimpl
 def forecast_models():
     for name in ("good", "raises", "exits", "prints", "slow"):
         yield ModelSpec(name=name, unit="FLOP/s", target="fake_bad:make", reference="a test")

@@ -161,19 +161,13 @@ def test_hostile_text_in_a_scenario_runs_nothing(said, scenario, place):
 @pytest.mark.parametrize(
     "words",
     [
-        [PAYLOAD],
-        [f"{PAYLOAD}.toml"],
-        ["brain-parity", "--set", f"{PAYLOAD}=1"],
-        ["brain-parity", "--set", f"brain={PAYLOAD}"],
-        ["brain-parity", "--set", f"trend={PAYLOAD}"],
-        ["brain-parity", "--set", f"brain.{PAYLOAD}=1"],
-        ["brain-parity", "--until", PAYLOAD],
-        ["brain-parity", "--seed", PAYLOAD],
-        ["brain-parity", "--step", PAYLOAD],
-        ["brain-parity", "--plot", PAYLOAD],
+        [PAYLOAD], [f"{PAYLOAD}.toml"], ["brain-parity", "--set", f"{PAYLOAD}=1"],
+        ["brain-parity", "--set", f"brain={PAYLOAD}"], ["brain-parity", "--set", f"trend={PAYLOAD}"],
+        ["brain-parity", "--set", f"brain.{PAYLOAD}=1"], ["brain-parity", "--until", PAYLOAD],
+        ["brain-parity", "--seed", PAYLOAD], ["brain-parity", "--step", PAYLOAD], ["brain-parity", "--plot", PAYLOAD],
     ],
     ids=lambda w: " ".join(w)[:40],
-)
+)  # fmt: skip
 def test_hostile_words_run_nothing(said, here, tmp_path, words):
     said("run", *words).refused()
     assert list(tmp_path.iterdir()) == []

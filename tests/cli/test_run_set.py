@@ -5,17 +5,9 @@ import pytest
 from toolkit import sample
 
 BASE = (
-    "run",
-    "brain-parity",
-    "--draws",
-    "1024",
-    "--until",
-    "2060",
-    "--set",
-    "metric=linpack",
-    "--set",
+    "run", "brain-parity", "--draws", "1024", "--until", "2060", "--set", "metric=linpack", "--set",
     "trend=exponential",
-)
+)  # fmt: skip
 GROWTH = "hardware/linpack@exponential.growth"
 
 

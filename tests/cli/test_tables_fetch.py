@@ -15,8 +15,6 @@ TWO = ONE + b"2024-01-01,15\n"
 OTHER = b"date,w\n2020-01-01,3\n"
 FIELDS = [{"name": "date", "type": "date"}, {"name": "v", "type": "number", "unit": "FLOP/s"}]
 PLUGIN = """
-from forecast import TableSpec, hookimpl
-@hookimpl
 def forecast_tables():
     yield TableSpec(name="speeds", descriptor={one!r}, title="Speeds", reference="them")
     yield TableSpec(name="several", descriptor={two!r}, title="Several", reference="them")

@@ -18,12 +18,9 @@ COSTS = "date,cost\n2020-01-01,9\n2021-01-01,7\n2022-01-01,5\n2023-01-01,4.2\n"
 FIELDS = [{"name": "date", "type": "date"}, {"name": "v", "type": "number", "unit": "FLOP/s"}]
 PRICED = [FIELDS[0], {"name": "cost", "type": "number", "unit": "USD"}]
 PLUGIN = """
-from forecast import ScenarioSpec, TableSpec, hookimpl
-@hookimpl
 def forecast_tables():
     for name, descriptor in {tables!r}.items():
         yield TableSpec(name=name, descriptor=descriptor, title=name, reference="them")
-@hookimpl
 def forecast_scenarios():
     for name, path in {scenarios!r}.items():
         yield ScenarioSpec(name=name, path=path, title=name, reference="us")

@@ -11,16 +11,12 @@ from forecast.testing import checks, run_checks
 from toolkit import sample
 
 ESTIMATE = """
-from forecast import EstimateSpec, Input, hookimpl
-
-@hookimpl
 def forecast_models():
     n = Input(name="n", unit="percent", distribution={{"low": 1.0, "high": {high}}}, source="s")
     yield EstimateSpec(name="m", unit="percent", expression="n", inputs=(n,), reference="r", {more})
 """
 SERIES = """
 import numpy as np
-from forecast import ShapeSpec, TableSpec, TrendSpec, hookimpl
 from forecast.models import Anchored, Description, FittedShape, Shape
 
 class Fitted(FittedShape):
@@ -43,11 +39,9 @@ class Line(Shape):
     def fit(self, time, value, *, frontier=False, seed=0):
         return Fitted(time, value)
 
-@hookimpl
 def forecast_shapes():
     yield ShapeSpec(name="s", target=f"{{__name__}}:Line", reference="r", keeps="{keeps}")
 
-@hookimpl
 def forecast_models():
     yield TrendSpec(name="m", unit="TFLOP/s", table="datasets/supercomputers", x="date", y="rmax_top1", frontier=True,
                     shape="kit/s", reference="r", {more})

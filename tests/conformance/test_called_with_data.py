@@ -4,7 +4,6 @@ from forecast.conformance.kit import run_checks
 from toolkit import every
 
 SOURCE = """
-from forecast import ReaderSpec, ScoreSpec, hookimpl
 from forecast.evaluation import scores
 
 def _of(forecast, observed):
@@ -73,7 +72,6 @@ def broken(path):
 def objects(path):
     return {"x": [object()]}
 
-@hookimpl
 def forecast_scores():
     for name in ("good", "positional", "no_weights", "forgets_weights", "sums", "forgets_dims", "keeps_draws", "says",
                  "fails", "writes"):
@@ -82,7 +80,6 @@ def forecast_scores():
         ours = f"forecast.evaluation.scores:{name}"
         yield ScoreSpec(name="our-" + name.replace("_", "-"), target=ours, reference="r")
 
-@hookimpl
 def forecast_readers():
     for name in ("rows", "own", "two", "none", "lengths", "empty", "broken", "objects"):
         yield ReaderSpec(name=name, target=f"{__name__}:{name}", reference="r")

@@ -95,8 +95,7 @@ def shape(fake_plugins):
         fake_plugins.modules.append("kit_shape")
         fake_plugins.add(
             "kit",
-            "from forecast import ShapeSpec, TrendSpec, hookimpl\n@hookimpl\ndef forecast_shapes():\n"
-            f"    yield ShapeSpec(name='s', target='kit_shape:Made', reference='r')\n{more}",
+            f"def forecast_shapes():\n    yield ShapeSpec(name='s', target='kit_shape:Made', reference='r')\n{more}",
         )
         return failures("kit")
 
@@ -145,14 +144,12 @@ def test_an_exception_in_a_target_at_import_says_file_and_line(fake_plugins):
     fake_plugins.modules.append("kit_broken")
     fake_plugins.add(
         "kit",
-        "from forecast import ScoreSpec, hookimpl\n@hookimpl\ndef forecast_scores():\n"
-        "    yield ScoreSpec(name='c', target='kit_broken:f', reference='r')\n",
+        "def forecast_scores():\n    yield ScoreSpec(name='c', target='kit_broken:f', reference='r')\n",
     )
     assert failures("kit")["score c: its code loads"].endswith(f"({code}, line 2)")
 
 
 SERIES = """
-@hookimpl
 def forecast_models():
     yield TrendSpec(name="bandwidth", unit="TFLOP/s", table="datasets/supercomputers", x="date", y="rmax_top1",
                     shape="kit/s", reference="r")
@@ -172,16 +169,13 @@ def test_a_model_of_a_positive_series_that_draws_negative_values_is_caught(shape
 
 SCENARIO = """
 from pathlib import Path
-from forecast import ModelSpec, ScenarioSpec, hookimpl
 
 def make(name, spec):
     raise LookupError("no such machine")
 
-@hookimpl
 def forecast_models():
     yield ModelSpec(name="bad", unit="FLOP/s", target=f"{__name__}:make", reference="r")
 
-@hookimpl
 def forecast_scenarios():
     yield ScenarioSpec(name="s", path=str(Path(__file__).parent / "s.toml"), reference="r")
 """
@@ -207,9 +201,6 @@ def test_every_scenario_is_run(fake_plugins, model, says):
 
 
 CLAIM = """
-from forecast import ClaimSpec, hookimpl
-
-@hookimpl
 def forecast_claims():
     yield ClaimSpec(name="dozen", group="demo", statement="a dozen is 14", stated="14", formula="n*{times}",
                     values={{"n": 3}}, note="{note}", reference="r")

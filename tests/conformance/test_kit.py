@@ -13,18 +13,12 @@ from forecast.testing import Check, checks, run_checks
 from toolkit import sample
 
 LAW = """
-from forecast import LawSpec, PublishedFit, hookimpl
-
-@hookimpl
 def forecast_laws():
     yield LawSpec(name="law", variables={{"x": ""}}, reference="r", {fields})
 """
 SOUND = 'expression="a*x**-b + c", example={"a": 5.0, "b": 0.5, "c": 1.0}, domain={"x": (1.0, 1e4)}'
 
 MODEL = """
-from forecast import ModelSpec, hookimpl
-
-@hookimpl
 def forecast_models():
     yield ModelSpec(name="model", unit="FLOP/s", target="{module}:make", reference="r")
 """
@@ -110,7 +104,7 @@ def test_two_distributions_of_one_name_fail(fake_plugins):
 
 @pytest.mark.parametrize(
     "source",
-    ["import numpy", "from forecast import hookimpl\n@hookimpl\ndef forecast_laws():\n    import numpy\n    return []"],
+    ["import numpy", "def forecast_laws():\n    import numpy\n    return []"],
     ids=["at import", "in a hook"],
 )
 def test_heavy_imports_are_caught_even_when_the_module_is_loaded_already(fake_plugins, source):
@@ -306,9 +300,6 @@ def test_a_model_whose_noise_is_of_the_years_passes(model):
 
 def test_an_estimate_whose_units_do_not_balance_is_caught(fake_plugins):
     source = """
-from forecast import EstimateSpec, Input, hookimpl
-
-@hookimpl
 def forecast_models():
     n = Input(name="n", unit="FLOP", distribution={"value": 1.0}, source="s")
     yield EstimateSpec(name="model", unit="FLOP/s", expression="2*n", inputs=(n,), reference="r")
@@ -320,9 +311,7 @@ def forecast_models():
 
 TABLE = """
 from pathlib import Path
-from forecast import TableSpec, hookimpl
 
-@hookimpl
 def forecast_tables():
     yield TableSpec(name="t", descriptor=str(Path(__file__).parent / "datapackage.json"), reference="r")
 """
@@ -332,17 +321,12 @@ def forecast_tables():
     ("change", "says"),
     sample(
         [
-            ({}, None),
-            ({"licenses": []}, "licenses"),
-            ({"sources": []}, "sources"),
-            ({"hash": ""}, "hash"),
-            ({"hash": "sha256:" + "0" * 64}, "sha256"),
-            ({"schema": None}, "schema"),
-            ({"unit": "florps"}, "florps"),
+            ({}, None), ({"licenses": []}, "licenses"), ({"sources": []}, "sources"), ({"hash": ""}, "hash"),
+            ({"hash": "sha256:" + "0" * 64}, "sha256"), ({"schema": None}, "schema"), ({"unit": "florps"}, "florps"),
         ],
         3,
     ),
-)
+)  # fmt: skip
 def test_a_table_has_schema_licence_source_and_hash(fake_plugins, change, says):
     rows = b"year,v\n2020,1\n2021,2\n"
     fields = [{"name": "year", "type": "integer"}, {"name": "v", "type": "number", "unit": change.get("unit", "FLOP")}]
@@ -380,7 +364,7 @@ def test_a_pool_names_members_that_are_there_and_not_itself(fake_plugins, member
         f"members={named!r})\n"
         for name, named in members.items()
     )
-    fake_plugins.add("kit", f"from forecast import ShapeSpec, hookimpl\n@hookimpl\ndef forecast_shapes():\n{specs}")
+    fake_plugins.add("kit", f"def forecast_shapes():\n{specs}")
     found = failures("kit")
     assert says in found.get("shape pool: pools shapes that are there", "")
     assert bool(says) == bool(found)
@@ -388,22 +372,16 @@ def test_a_pool_names_members_that_are_there_and_not_itself(fake_plugins, member
 
 def test_a_shape_that_is_none_and_code_that_does_not_load_are_caught(fake_plugins):
     source = """
-from forecast import CommandSpec, ReaderSpec, ScoreSpec, ShapeSpec, hookimpl
-
-@hookimpl
 def forecast_readers():
     yield ReaderSpec(name="r", target="no_such_module_r:f", reference="r")
     yield ReaderSpec(name="n", target="math:pi", reference="r")
 
-@hookimpl
 def forecast_shapes():
     yield ShapeSpec(name="s", target="builtins:dict", reference="r")
 
-@hookimpl
 def forecast_scores():
     yield ScoreSpec(name="c", target="no_such_module_q:f", reference="r")
 
-@hookimpl
 def forecast_commands():
     yield CommandSpec(name="d", target="json:dumps", reference="r")
 """
@@ -417,8 +395,6 @@ def forecast_commands():
 
 
 FUNCTION = """
-from forecast import FunctionSpec, hookimpl
-
 calls = []
 
 def good(x):
@@ -440,7 +416,6 @@ def counts(x):
 def few(x):
     return x[:3]
 
-@hookimpl
 def forecast_functions():
     yield FunctionSpec(name="f", target=f"{{__name__}}:{name}", unit="{unit}", inputs={{"x": "{of}"}},
                        domain={{"x": (6, 9)}}, reference="r")
@@ -478,8 +453,7 @@ def test_a_table_whose_reader_is_not_registered_is_caught(fake_plugins, tmp_path
     path = described(tmp_path, "price.csv", parser="datasets/gpu-trend", format="data")
     fake_plugins.add(
         "kit",
-        "from forecast import TableSpec, hookimpl\n@hookimpl\ndef forecast_tables():\n"
-        f"    yield TableSpec(name='t', descriptor={str(path)!r}, reference='r')\n",
+        f"def forecast_tables():\n    yield TableSpec(name='t', descriptor={str(path)!r}, reference='r')\n",
     )
     found = failures("kit")["table t: has schema, licence, source and hash"]
     assert "parser: unknown reader 'datasets/gpu-trend'; did you mean 'datasets/gpu-trends'?" in found
@@ -493,9 +467,6 @@ def test_progress_is_reported(fake_plugins):
 
 
 SERIES = """
-from forecast import SeriesShape, TrendSpec, hookimpl
-
-@hookimpl
 def forecast_models():
     yield TrendSpec(name="speed", unit="TFLOP/s", table="datasets/supercomputers", x="date", y="rmax_top1",
                     shape="trends/exponential", reference="r", shapes=({shapes},))

@@ -5,15 +5,12 @@ import pytest
 import forecast
 from forecast.contract.registry import get_registry
 from forecast.errors import ConflictError, UnknownNameError
+from toolkit import plugin_module
 
 SOURCE = """
-from forecast import EstimateSpec, Input, LawSpec, TrendSpec, hookimpl
-
-@hookimpl
 def forecast_laws():
     yield LawSpec(name="line", variables={{"x": ""}}, expression="a*x + {offset}", reference="r")
 
-@hookimpl
 def forecast_models():
     rate = Input(name="rate", unit="FLOP/s", distribution={{"value": {offset}}}, source="s")
     yield EstimateSpec(name="speed", unit="FLOP/s", expression="2*rate", inputs=(rate,), reference="r")
@@ -99,7 +96,7 @@ def test_results_and_fits_keep_whose_it_is(clash, tmp_path, capsys):
 
 def test_a_local_plugin_is_named_as_local(clash, fake_plugins, tmp_path, monkeypatch):
     fake_plugins.modules.append("alone")
-    (tmp_path / "alone.py").write_text(SOURCE.format(offset=4).replace("line", "rule"))
+    (tmp_path / "alone.py").write_text(plugin_module(SOURCE.format(offset=4).replace("line", "rule")))
     monkeypatch.setenv("FORECAST_PLUGINS", f"{tmp_path}/alone.py")
     law = forecast.law("local::alone/rule")
     assert law.value({"a": 0.0}, x=[0.0])[0] == 4.0
@@ -108,23 +105,16 @@ def test_a_local_plugin_is_named_as_local(clash, fake_plugins, tmp_path, monkeyp
 # --- what a record names is its own distribution's first ------------------------------------------------------------
 
 BIOSCALE = """
-from forecast import (ClaimSpec, EstimateSpec, Input, LawSpec, MixtureSpec, PublishedFit, RelationSpec, ScenarioSpec,
-                      SeriesShape, ShapeSpec, TableSpec, TrendSpec, hookimpl)
-
-@hookimpl
 def forecast_laws():
     published = (PublishedFit(name="ours", parameters={{"a": {factor}.0}}, reference="r"),)
     yield LawSpec(name="line", variables={{"x": ""}}, expression="a*x", published=published, reference="r")
 
-@hookimpl
 def forecast_shapes():
     yield ShapeSpec(name="growth", target="forecast_trends.lines.exponential:Exponential", reference="r")
 
-@hookimpl
 def forecast_tables():
     yield TableSpec(name="seen", descriptor={folder!r} + "/datapackage.json", reference="r")
 
-@hookimpl
 def forecast_models():
     rate = Input(name="rate", unit="FLOP/s", distribution={{"value": {factor}.0}}, source="s")
     yield EstimateSpec(name="speed", unit="FLOP/s", expression="2*rate", inputs=(rate,), reference="r")
@@ -135,12 +125,10 @@ def forecast_models():
     yield RelationSpec(name="fitted", unit="FLOP/s", law="bioscale/line", table="bioscale/seen",
                        let={{"x": "count"}}, y="speed", reference="r")
 
-@hookimpl
 def forecast_scenarios():
     yield ScenarioSpec(name="parity", path={folder!r} + "/parity.toml", reference="r")
     yield ScenarioSpec(name="later", path={folder!r} + "/later.toml", reference="r")
 
-@hookimpl
 def forecast_claims():
     yield ClaimSpec(name="speed", group="g", statement="s", stated="{twice}", formula="v",
                     scenario="bioscale/parity", draws=8, answers={{"v": "speed p50 2027"}}, unit="FLOP/s",

@@ -62,12 +62,10 @@ def test_calls_of_two_threads_that_overlap_leave_stdout_where_it_was(capsys, fir
 
 RUBBISH = '''"""A plugin for tests."""
 import numpy as np
-from forecast import LawSpec, hookimpl
 
 def value(parameters, x):
     return {value}
 
-@hookimpl
 def forecast_laws():
     yield LawSpec(name="odd", variables={{"x": ""}}, target=f"{{__name__}}:value", reference="test",
                   example={{"a": 1.0}}, domain={{"x": (1.0, 9.0)}})

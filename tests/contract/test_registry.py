@@ -268,16 +268,10 @@ def test_the_name_of_an_entry_point_is_checked():
 @pytest.mark.parametrize(
     ("select", "loaded"),
     [
-        ("", {"a", "b", "c"}),
-        (None, {"a", "b", "c"}),
-        ("none", set()),
-        ("a", {"a"}),
-        ("a,b", {"a", "b"}),
-        ("-a", {"b", "c"}),
-        ("a,b,-a", {"b"}),
-        (" a , b ", {"a", "b"}),
+        ("", {"a", "b", "c"}), (None, {"a", "b", "c"}), ("none", set()), ("a", {"a"}), ("a,b", {"a", "b"}),
+        ("-a", {"b", "c"}), ("a,b,-a", {"b"}), (" a , b ", {"a", "b"}),
     ],
-)
+)  # fmt: skip
 def test_bad_input_082_selection(monkeypatch, select, loaded):
     monkeypatch.delenv("FORECAST_PLUGINS", raising=False)
     entries = [EntryPoint(n, "json", registry.ENTRY_POINT_GROUP) for n in "abc"]

@@ -52,25 +52,13 @@ TREND = {"reference": "r", "unit": "", "table": "t", "x": "x", "y": "y"}
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("name", None),
-        ("title", 3),
-        ("reference", " "),
-        ("variables", "x"),
-        ("variables", {"x": 1}),
-        ("variables", {1: ""}),
-        ("expression", 3),
-        ("bounds", {"a": (0,)}),
-        ("bounds", {"a": [0, 1]}),
-        ("bounds", {"a": (float("nan"), 1)}),
-        ("positive", "a"),
-        ("example", {"a": float("nan")}),
-        ("example", {"a": 1j}),
-        ("example", {"a": True}),
-        ("example", {"a": 10**400}),
-        ("published", [PublishedFit(name="p", parameters={"a": 1}, reference="r")]),
-        ("published", ("p",)),
+        ("name", None), ("title", 3), ("reference", " "), ("variables", "x"), ("variables", {"x": 1}),
+        ("variables", {1: ""}), ("expression", 3), ("bounds", {"a": (0,)}), ("bounds", {"a": [0, 1]}),
+        ("bounds", {"a": (float("nan"), 1)}), ("positive", "a"), ("example", {"a": float("nan")}),
+        ("example", {"a": 1j}), ("example", {"a": True}), ("example", {"a": 10**400}),
+        ("published", [PublishedFit(name="p", parameters={"a": 1}, reference="r")]), ("published", ("p",)),
     ],
-)
+)  # fmt: skip
 def test_bad_input_064_a_wrong_field_is_named(field, value):
     with pytest.raises(PluginContractError, match=f"^LawSpec '.*': {field}: "):
         LawSpec(**{**LAW, field: value})

@@ -16,16 +16,11 @@ def links(shipped):
 @pytest.mark.parametrize(
     ("link", "data", "signalling"),
     [
-        ("pcie-1-x16", 4.0, 5.0),
-        ("pcie-3-x16", 15.754, 16.0),
-        ("pcie-5-x16", 63.015, 64.0),
-        ("pcie-6-x16", 121.0, 128.0),
-        ("infiniband-qdr-4x", 4.0, 5.0),
-        ("infiniband-fdr-4x", 6.818, 7.03125),
-        ("infiniband-edr-4x", 12.5, 12.890625),
-        ("infiniband-xdr-4x", 100.0, 106.25),
+        ("pcie-1-x16", 4.0, 5.0), ("pcie-3-x16", 15.754, 16.0), ("pcie-5-x16", 63.015, 64.0),
+        ("pcie-6-x16", 121.0, 128.0), ("infiniband-qdr-4x", 4.0, 5.0), ("infiniband-fdr-4x", 6.818, 7.03125),
+        ("infiniband-edr-4x", 12.5, 12.890625), ("infiniband-xdr-4x", 100.0, 106.25),
     ],
-)
+)  # fmt: skip
 def test_coding_takes_its_share(links, link, data, signalling):
     assert links[link, "one-way", "data"]["bandwidth"] == pytest.approx(data, rel=1e-4)
     assert links[link, "one-way", "signalling"]["bandwidth"] == signalling

@@ -97,9 +97,6 @@ def test_a_record_that_cannot_be_read_names_its_shape(fake_plugins, tmp_path):
     path = tmp_path / "crossings.csv"
     path.write_text("shape,kind\nmine/line,all\n")
     source = f"""
-from forecast import ShapeSpec, hookimpl
-
-@hookimpl
 def forecast_shapes():
     yield ShapeSpec(
         name="line", title="t", target="forecast_trends.lines.exponential:Exponential", reference="us",

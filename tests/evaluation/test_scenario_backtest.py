@@ -271,8 +271,6 @@ def test_limits_print_how_what_they_rest_on_was_forecast(capsys):
 
 
 PLUGIN = """
-from forecast import ScenarioSpec, hookimpl
-@hookimpl
 def forecast_scenarios():
     yield ScenarioSpec(name="mine", path={path!r}, title="mine", reference="us", record={record!r})
 """

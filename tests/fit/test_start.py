@@ -12,11 +12,9 @@ ROWS = ([1.0, 2.0, 3.0], [0.5, 1.0, 1.5], [1.0, 9.0, 4.0])
 def test_a_law_that_is_code_is_fitted_without_help(fake_plugins):
     fake_plugins.add(
         "demo",
-        "from forecast import LawSpec, hookimpl\n"
         "def code(p, x):\n"
         "    assert x.ndim == 1 and not hasattr(p['a'], '__len__') or p['a'].ndim == 0, 'does not broadcast'\n"
         "    return p['a']*x**p['b']\n"
-        "@hookimpl\n"
         "def forecast_laws():\n"
         "    yield LawSpec(name='code', variables={'x': ''}, target='fake_demo_fake_demo:code', reference='r',\n"
         "                  example={'a': 1.0, 'b': 1.0})\n",

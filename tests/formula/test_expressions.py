@@ -88,22 +88,13 @@ def test_any_text_is_read_or_refused(text):
 @pytest.mark.parametrize(
     "text",
     [
-        "where(machine >= 1 EFLOP/s, a, b)",
-        "where(machine/price + 2*x >= 1e18 FLOP/(s*USD), a, b)",
-        'where(kind == "super", a, b)',
-        "1 USD <= price",
-        "x >= -2 m**2",
-        "x*(1000000 USD) >= 2 FLOP/s",
-        "x*(-1 GB) - 1 GB",
-        "x*(growth >= 0.1 1/year)",
-        "(a > b)*(c > d)",
-        "min(a > b, c > d) >= 1",
-        "since(machine >= 1 EFLOP/s) + once(x < 3)",
-        "growth(maximum(growth), 2)*growth**maximum",
-        "(a > b) == (c > d)",
-        "ces([x, y], [w, 1 - w], rho)",
+        "where(machine >= 1 EFLOP/s, a, b)", "where(machine/price + 2*x >= 1e18 FLOP/(s*USD), a, b)",
+        'where(kind == "super", a, b)', "1 USD <= price", "x >= -2 m**2", "x*(1000000 USD) >= 2 FLOP/s",
+        "x*(-1 GB) - 1 GB", "x*(growth >= 0.1 1/year)", "(a > b)*(c > d)", "min(a > b, c > d) >= 1",
+        "since(machine >= 1 EFLOP/s) + once(x < 3)", "growth(maximum(growth), 2)*growth**maximum",
+        "(a > b) == (c > d)", "ces([x, y], [w, 1 - w], rho)",
     ],
-)
+)  # fmt: skip
 def test_canonical_texts(text):
     assert parse_expression(text).text == text
 

@@ -105,18 +105,11 @@ def test_latex(text, tex):
 @pytest.mark.parametrize(
     ("text", "name", "truth"),
     [
-        ("2015 + d*log2(r)", "d", 1.7),
-        ("2015 + d*log2(r)", "r", 40.0),
-        ("E + A*N**-alpha", "alpha", 0.34),
-        ("E + A*N**-alpha", "N", 1.3),
-        ("a*exp(-b*t) - 3", "b", 0.2),
-        ("a/(b - sqrt(c))", "c", 4.0),
-        ("log10(tanh(x))/2", "x", 0.8),
-        ("a*x**2 + b*x", "x", 1.5),
-        ("x/(x + k)", "x", 2.5),
-        ("1 - 2**-x", "x", 3.0),
+        ("2015 + d*log2(r)", "d", 1.7), ("2015 + d*log2(r)", "r", 40.0), ("E + A*N**-alpha", "alpha", 0.34),
+        ("E + A*N**-alpha", "N", 1.3), ("a*exp(-b*t) - 3", "b", 0.2), ("a/(b - sqrt(c))", "c", 4.0),
+        ("log10(tanh(x))/2", "x", 0.8), ("a*x**2 + b*x", "x", 1.5), ("x/(x + k)", "x", 2.5), ("1 - 2**-x", "x", 3.0),
     ],
-)
+)  # fmt: skip
 def test_solutions_give_the_value_back(text, name, truth):
     formula = parse(text)
     values = {n: 2.0 + i for i, n in enumerate(formula.names)} | {name: truth}

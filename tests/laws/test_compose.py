@@ -17,17 +17,10 @@ def chinchilla():
         name="here", parameters=dict.fromkeys(("E", "A", "alpha", "B", "beta"), 1.0), reference="r"
     )
     return Law(
-        "E + A*N**-alpha + B*D**-beta",
-        variables={"N": "param", "D": "token"},
-        output="loss",
-        unit="nat/token",
-        positive=["A", "B"],
-        bounds={"alpha": (0, 2), "beta": (0.1, 3)},
-        objective="huber_log",
-        published=[published],
-        name="demo/chinchilla",
-        reference="here",
-    )
+        "E + A*N**-alpha + B*D**-beta", variables={"N": "param", "D": "token"}, output="loss", unit="nat/token",
+        positive=["A", "B"], bounds={"alpha": (0, 2), "beta": (0.1, 3)}, objective="huber_log", published=[published],
+        name="demo/chinchilla", reference="here",
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -186,9 +186,6 @@ def test_records():
 
 
 PLUGIN = """
-from forecast import LawSpec, hookimpl
-
-@hookimpl
 def forecast_laws():
     yield LawSpec(
         name="m4",

@@ -251,18 +251,13 @@ def test_an_implicit_law_comes_from_a_record(monkeypatch):
 @pytest.mark.parametrize(
     ("bounds", "says"),
     [
-        ({"a": (1, 0)}, "expected low <= high, got"),
-        ({"a": (math.nan, 1)}, "expected low <= high, got"),
-        ({"a": (math.inf, math.inf)}, "expected low <= high, got"),
-        ({"a": ("x", 1)}, "bounds of 'a': expected"),
-        ({"a": (1,)}, "bounds of 'a': expected"),
-        ({"a": (1, 2, 3)}, "bounds of 'a': expected"),
-        ({"a": (None, 1)}, "bounds of 'a': expected"),
-        ({"a": 1}, "bounds of 'a': expected"),
-        ({"a": "12"}, "bounds of 'a': expected"),
-        ([(0, 1)], "bounds: expected a mapping"),
+        ({"a": (1, 0)}, "expected low <= high, got"), ({"a": (math.nan, 1)}, "expected low <= high, got"),
+        ({"a": (math.inf, math.inf)}, "expected low <= high, got"), ({"a": ("x", 1)}, "bounds of 'a': expected"),
+        ({"a": (1,)}, "bounds of 'a': expected"), ({"a": (1, 2, 3)}, "bounds of 'a': expected"),
+        ({"a": (None, 1)}, "bounds of 'a': expected"), ({"a": 1}, "bounds of 'a': expected"),
+        ({"a": "12"}, "bounds of 'a': expected"), ([(0, 1)], "bounds: expected a mapping"),
     ],
-)
+)  # fmt: skip
 def test_bad_input_050_bounds_that_are_none(bounds, says):
     with pytest.raises(FormulaError, match=says):
         Law("a*x", variables=["x"], bounds=bounds)

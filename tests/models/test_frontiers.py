@@ -20,15 +20,8 @@ TIME = np.arange(2000.0, 2020.0)
 RECORD = np.maximum.accumulate(2.0 ** (0.5 * (TIME - 2000)) * np.exp(10 * noise(20)))
 AHEAD = np.arange(2019.0, 2040.0)
 SHAPES = (
-    "exponential",
-    "changepoint",
-    "logistic",
-    "gompertz",
-    "staircase",
-    "random-walk",
-    "damped-trend",
-    "local-linear",
-)
+    "exponential", "changepoint", "logistic", "gompertz", "staircase", "random-walk", "damped-trend", "local-linear",
+)  # fmt: skip
 
 
 def streams() -> Streams:

@@ -122,7 +122,6 @@ def test_in_a_cycle_a_function_of_paths_is_refused():
 
 
 PLUGIN = """
-from forecast import FunctionSpec, hookimpl
 import sys
 
 def total(x):
@@ -134,7 +133,6 @@ def mean(x):
 def dated(x, t):
     return x*t
 
-@hookimpl
 def forecast_functions():
     for name, call, along in (("undeclared", "total", ""), ("declared", "total", "time"), ("mean", "mean", ""),
                               ("mean-time", "mean", "time"), ("dated", "dated", "")):

@@ -92,7 +92,7 @@ def test_weights_that_weigh_nothing_are_refused(weights):
 
 def test_a_mixture_that_contains_itself_is_refused_by_name(fake_plugins):
     source = (
-        "from forecast import MixtureSpec, hookimpl\n@hookimpl\ndef forecast_models():\n"
+        "def forecast_models():\n"
         "    yield MixtureSpec(name='a', unit='FLOP/s', weights={'loop/b': 1.0}, reference='t')\n"
         "    yield MixtureSpec(name='b', unit='FLOP/s', weights={'loop/a': 1.0}, reference='t')\n"
     )

@@ -15,11 +15,8 @@ SERIES = {"unit": "TFLOP/s", "reference": "r", "table": "datasets/supercomputers
           "where": {"status": "verified"}, "frontier": True}  # fmt: skip
 
 PLUGIN = """
-from forecast import SeriesShape, ShapeSpec, TrendSpec, hookimpl
-
 SERIES = {series!r}
 
-@hookimpl
 def forecast_models():
     yield TrendSpec(name="pool", shapes=(
         SeriesShape(name="trends/exponential", weight=3.0),
@@ -32,7 +29,6 @@ def forecast_models():
     ), **SERIES)
     yield TrendSpec(name="strict", shape="odd/exponential", **SERIES)
 
-@hookimpl
 def forecast_shapes():
     yield ShapeSpec(name="exponential", target="fake_odd:Odd", reference="r")
     yield ShapeSpec(name="rate", target="fake_odd:Rate", reference="r")
@@ -182,7 +178,7 @@ def test_every_series_has_a_shape_that_stands_beside_it():
 
 def test_a_mixture_may_name_a_series_with_its_shape(fake_plugins):
     fake_plugins.add("mix", (
-        "from forecast import MixtureSpec, hookimpl\n@hookimpl\ndef forecast_models():\n"
+        "def forecast_models():\n"
         "    yield MixtureSpec(name='two', unit='TFLOP/s', reference='r', weights={\n"
         "        'hardware/linpack@exponential': 1.0, 'hardware/linpack@changepoint': 1.0})\n"
     ))  # fmt: skip

@@ -159,10 +159,8 @@ def test_an_uncertain_option_may_have_a_unit_of_its_own():
 
 
 FAKE = """
-from forecast import ShapeSpec, hookimpl
 from forecast.models import Shape
 
-@hookimpl
 def forecast_shapes():
     yield ShapeSpec(name="good", target="fake_columns:Good", reference="a test")
     yield ShapeSpec(name="greedy", target="fake_columns:Greedy", reference="a test")

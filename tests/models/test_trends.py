@@ -93,9 +93,6 @@ def test_what_makes_no_trend(change, error, says):
 
 
 SHAPES = """
-from forecast import ShapeSpec, hookimpl
-
-@hookimpl
 def forecast_shapes():
     for name in ("NotAShape", "Raises", "Wrong", "Missing"):
         yield ShapeSpec(name=name.lower(), target=f"fake_shapes:{name}", reference="a test")

@@ -52,16 +52,10 @@ def test_it_cannot_be_made_without_saying_how():
 @pytest.mark.parametrize(
     "name",
     [
-        "brain/dettmers-2015",
-        "brain/pooled",
-        "brain/evidence",
-        "resources/compute-growth-as-needed",
-        "trends/growth",
-        "emergence/rounding-error-absmax",
-        "emergence/token-cost",
-        "emergence/vector-error",
+        "brain/dettmers-2015", "brain/pooled", "brain/evidence", "resources/compute-growth-as-needed",
+        "trends/growth", "emergence/rounding-error-absmax", "emergence/token-cost", "emergence/vector-error",
     ],
-)
+)  # fmt: skip
 def test_every_kind_of_it_is_one(name):
     made = forecast.model(name).model
     assert isinstance(made, Unfitted)

@@ -31,17 +31,10 @@ ROWS = {
 
 #: Models with a figure from memory: each says so, and none of them is pooled or in a choice of a scenario.
 FROM_MEMORY = [
-    "carlsmith-2020-mechanistic",
-    "cotra-2020",
-    "device-mass",
-    "kurzweil-2005-range",
-    "landauer",
-    "mass",
-    "merkle-1989-as-flop",
-    "merkle-1989-energy",
-    "power",
+    "carlsmith-2020-mechanistic", "cotra-2020", "device-mass", "kurzweil-2005-range", "landauer", "mass",
+    "merkle-1989-as-flop", "merkle-1989-energy", "power",
     *(f"sandberg-bostrom-2008-{name}" for name, _, _, read in LEVELS if "memory" in read),
-]
+]  # fmt: skip
 
 
 def spec(name):

@@ -12,15 +12,12 @@ TREND = {"shape": "trends/exponential", "data": "datasets/supercomputers", "x": 
 
 
 PLUGIN = """
-from forecast import ModelSpec, hookimpl
-
 KINDS = ("good", "fit", "sample", "exit", "exit-0", "keyboard", "recursion", "none", "text", "shape", "nan", "complex",
          "list", "generator", "writes", "prints", "unfitted", "objects", "make", "made", "masked", "observed",
          "observed-text", "posterior", "posterior-shape", "describe", "describe-none", "buffer-1", "buffer-3",
          "unshowable")
 buffer = None
 
-@hookimpl
 def forecast_models():
     for kind in KINDS:
         yield ModelSpec(name=kind, unit="FLOP/s", target="fake_bad:make", reference="a test")
@@ -221,7 +218,7 @@ def test_a_fit_that_fails_for_its_data_names_model_and_column():
 
 def test_a_table_that_is_not_there_fails_its_model_alone(fake_plugins):
     source = (
-        "from forecast import TrendSpec, hookimpl\n@hookimpl\ndef forecast_models():\n"
+        "def forecast_models():\n"
         "    for name, table in (('good', 'datasets/supercomputers'), ('lost', 'datasets/supercomputer')):\n"
         "        yield TrendSpec(name=name, unit='TFLOP/s', shape='trends/exponential', table=table, x='date',\n"
         "                        y='hpcg_best', frontier=True, reference='a test')\n"

@@ -71,21 +71,14 @@ when = "machine >= brain"
 def test_every_change_of_a_scenario_gives_what_a_fresh_run_gives(machine, shared):
     cache = RunCache() if shared else None  # what all runs of a process share
     changes = [
-        {},
-        {"with_": {"brain/dettmers-2015.firing_rate": 3}},
-        {"with_": {"goal": 1e5}},
-        {"with_": {"goal": "1e3..1e7"}},
-        {"with_": {"machine.growth": 0.4}},
-        {"with_": {"trend": "random-walk"}},
+        {}, {"with_": {"brain/dettmers-2015.firing_rate": 3}}, {"with_": {"goal": 1e5}},
+        {"with_": {"goal": "1e3..1e7"}}, {"with_": {"machine.growth": 0.4}}, {"with_": {"trend": "random-walk"}},
         {"with_": {"trend": ("random-walk", "exponential"), "part": 0.2}},
         {"with_": {"goal": "brain/carlsmith-2020"}},
         {"what_if": [{"of": "machine", "growth": "0.5*", "since": 2030}]},
-        {"what_if": [{"of": "left", "value": "1e5 FLOP/s", "since": 2030}]},
-        {"until": 2040},
-        {"as_of": 2018.0},
-        {"seed": 1},
-        {"sweep": {"trend": "*"}},
-    ]
+        {"what_if": [{"of": "left", "value": "1e5 FLOP/s", "since": 2030}]}, {"until": 2040}, {"as_of": 2018.0},
+        {"seed": 1}, {"sweep": {"trend": "*"}},
+    ]  # fmt: skip
     for asked in [*changes, *changes[:3]]:
         same(machine, cache, **asked)
 

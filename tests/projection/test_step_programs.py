@@ -32,19 +32,14 @@ def dates_of(paths):
 @pytest.mark.parametrize(
     "text",
     [
-        "x*w + still/dated - 3",
-        "-x**2 + x**0.5*w**-1 + x**1.7 + 2**x + x**(t - start)",
+        "x*w + still/dated - 3", "-x**2 + x**0.5*w**-1 + x**1.7 + 2**x + x**(t - start)",
         "min(x, 0.9, w) + max(w, 0) - clip(x, still, 2)",
         "where(x >= w, still, dated) + where(x == 1, 1, where(dated < x, x, -w))",
-        "(x > w) + (still <= dated)*(t > 2026)",
-        "logistic(x) + exp(-w) + log(x*dated) + sqrt(still) + heaviside(x)",
+        "(x > w) + (still <= dated)*(t > 2026)", "logistic(x) + exp(-w) + log(x*dated) + sqrt(still) + heaviside(x)",
         "ces([x, dated], [0.3, 0.7], -0.5) + softmin(x, still, w, 8) + saturate(x, w)",
-        "dated**still*x + dated**still*w",
-        "still*dated + t*dt",
-        "x",
-        "2*3",
+        "dated**still*x + dated**still*w", "still*dated + t*dt", "x", "2*3",
     ],
-)
+)  # fmt: skip
 def test_a_program_computes_what_the_formula_computes_to_the_last_digit(text):
     paths = {"still": worlds()[None] + 1.5, "dated": np.abs(np.random.default_rng(2).normal(size=(STEPS, DRAWS)))}
     made, dates, moving = made_of(text), dates_of(paths), {"x": np.empty(DRAWS), "w": np.empty(DRAWS)}

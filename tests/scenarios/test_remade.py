@@ -31,9 +31,6 @@ unit = "FLOP/s"
 when = "machine >= goal"
 """
 PLUGIN = """
-from forecast import ScenarioSpec, hookimpl
-
-@hookimpl
 def forecast_scenarios():
     yield ScenarioSpec(name="mine", path={path!r}, reference="r")
 """

@@ -116,19 +116,12 @@ def ends(tree, name):
 @pytest.mark.parametrize(
     ("key", "value", "low", "high"),
     [
-        ("brain", "1 EFLOP/s", 1000, 1000),
-        ("brain", "2..8", 2, 8),
-        ("brain", "1e15 .. 2e15 FLOP/s", 1, 2),
-        ("brain", "1..3.5", 1, 3.5),
-        ("brain", "{uniform = [3, 4]}", 3, 4),
-        ("brain", {"uniform": [3, 4]}, 3, 4),
-        ("machine", "1 EFLOP/s", 1000, 1000),
-        ("machine", "1..2 EFLOP/s", 1000, 2000),
-        ("rate", "-0.5..0", -0.5, 0),
-        ("rate", "0.1 1/year", 0.1, 0.1),
-        ("made", "3 GFLOP/s", 0.003, 0.003),
+        ("brain", "1 EFLOP/s", 1000, 1000), ("brain", "2..8", 2, 8), ("brain", "1e15 .. 2e15 FLOP/s", 1, 2),
+        ("brain", "1..3.5", 1, 3.5), ("brain", "{uniform = [3, 4]}", 3, 4), ("brain", {"uniform": [3, 4]}, 3, 4),
+        ("machine", "1 EFLOP/s", 1000, 1000), ("machine", "1..2 EFLOP/s", 1000, 2000), ("rate", "-0.5..0", -0.5, 0),
+        ("rate", "0.1 1/year", 0.1, 0.1), ("made", "3 GFLOP/s", 0.003, 0.003),
     ],
-)
+)  # fmt: skip
 def test_a_quantity_is_set_with_a_unit_a_range_or_a_distribution(key, value, low, high):
     least, most = ends(projected(**{key: value}), key)
     assert low <= least <= low + 0.02 * (high - low)

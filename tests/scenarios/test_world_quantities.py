@@ -13,9 +13,6 @@ from forecast.testing import run_checks
 from tests.toolkit import command, sample
 
 PLUGIN = """
-from forecast import QuantitySpec, RivalForecast, hookimpl
-
-@hookimpl
 def forecast_quantities():
     yield QuantitySpec(name="speed", title="Speed", unit="TFLOP/s", definition="d", reference="r", {more})
 """

@@ -177,9 +177,6 @@ def test_a_download_is_fully_described(change: dict, says: str, tmp_path: Path, 
 
 
 READERS = """
-from forecast import ReaderSpec, hookimpl
-
-@hookimpl
 def forecast_readers():
     for name in ("semicolons", "broken", "wrong", "ragged"):
         yield ReaderSpec(name=name, target=f"demo_parser:{name}", reference="test")

@@ -56,20 +56,15 @@ def test_bad_input_030_nothing_in_it(data: object) -> None:
 @pytest.mark.parametrize(
     ("data", "says"),
     [
-        (3, "expected a Dataset, DataFrame"),
-        ({"x": 3}, "column 'x': expected one value a row"),
-        ({"x": "abc"}, "expected one value a row"),
-        ({"x": [[1, 2], [3, 4]]}, "column 'x'"),
+        (3, "expected a Dataset, DataFrame"), ({"x": 3}, "column 'x': expected one value a row"),
+        ({"x": "abc"}, "expected one value a row"), ({"x": [[1, 2], [3, 4]]}, "column 'x'"),
         ({"x": np.ones((2, 2))}, "expected one dimension, got 2"),
         ({"x": [1, 2], "y": [1]}, "column 'y' has 1 rows, 'x' has 2"),
-        ({"x": [1, "a", 2]}, "column 'x': row 1: text 'a' among number"),
-        ({"x": [1 + 2j]}, "complex"),
-        ({"x": [b"a"]}, "a bytes"),
-        ({"x": [object()]}, "a object"),
-        ({1: [1]}, "expected text as a column's name"),
+        ({"x": [1, "a", 2]}, "column 'x': row 1: text 'a' among number"), ({"x": [1 + 2j]}, "complex"),
+        ({"x": [b"a"]}, "a bytes"), ({"x": [object()]}, "a object"), ({1: [1]}, "expected text as a column's name"),
         (pd.DataFrame([[1, 2]], columns=["x", "x"]), "given twice"),
     ],
-)
+)  # fmt: skip
 def test_what_is_no_table(data: object, says: str) -> None:
     with pytest.raises(DataError, match=says):
         list(to_columns(data, where="fit").values())

@@ -291,19 +291,13 @@ def test_a_unit_that_does_not_parse_names_its_field(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ('{"a": NaN}', "NaN is not JSON"),
-        ('{"a": [-Infinity]}', "-Infinity is not JSON"),
-        ('{"a": 1, "a": 2}', "the key 'a' is given twice"),
-        ("[" * 100_000 + "]" * 100_000, "nested too deeply"),
-        ("[" + "9" * 5000 + "]", "too long"),
-        ("[1e999]", "outside the range"),
-        ('["\\ud800"]', "lone surrogate"),
-        (b'["\xff"]', "not UTF-8"),
-        ("{", r"demo:1:2: not JSON"),
-        ("", "not JSON"),
+        ('{"a": NaN}', "NaN is not JSON"), ('{"a": [-Infinity]}', "-Infinity is not JSON"),
+        ('{"a": 1, "a": 2}', "the key 'a' is given twice"), ("[" * 100_000 + "]" * 100_000, "nested too deeply"),
+        ("[" + "9" * 5000 + "]", "too long"), ("[1e999]", "outside the range"), ('["\\ud800"]', "lone surrogate"),
+        (b'["\xff"]', "not UTF-8"), ("{", r"demo:1:2: not JSON"), ("", "not JSON"),
     ],
     ids=["nan", "infinity", "twice", "deep", "digits", "overflow", "surrogate", "bytes", "cut", "empty"],
-)
+)  # fmt: skip
 def test_bad_input_061_json_is_read_strictly(text: str | bytes, says: str) -> None:
     with pytest.raises(DataError, match=says) as caught:
         strict_json(text, where="demo")

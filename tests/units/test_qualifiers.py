@@ -248,11 +248,9 @@ def test_a_model_that_asks_for_a_basis_is_not_fed_another():
 def test_a_plugin_model_carries_the_basis_of_its_record(fake_plugins):
     fake_plugins.add(
         "demo",
-        "from forecast import ModelSpec, hookimpl\n"
         "from forecast import estimate\n"
         "def make(name, spec):\n"
         "    return estimate('x', inputs={'x': 1.0}, unit='', name=name)\n"
-        "@hookimpl\n"
         "def forecast_models():\n"
         "    yield ModelSpec(name='m', unit='', target='fake_demo_fake_demo:make', qualifiers={'path': 'tensor'},\n"
         "                    reference='r')\n",

@@ -130,12 +130,7 @@ TABLES = {
         "Source for the price,Last modified,Energy efficiency",
         "C1,Invented,GPU,,2022-05-01,9000.0,400.0,https://example.org,,2026-03-18 12:56:18+00:00,1e12",
         [
-            "Hardware name",
-            "Manufacturer",
-            "Type",
-            "Release date",
-            "Release price (USD)",
-            "TDP (W)",
+            "Hardware name", "Manufacturer", "Type", "Release date", "Release price (USD)", "TDP (W)",
             "Energy efficiency",
         ],
     ),
@@ -150,7 +145,7 @@ TABLES = {
         "2024-01-01,\"Building 1 runs, at last\",100.0,65000.0,Invented Site,\"[{'id': 'att1', 'size': 9}]\"",
         ["Date", "Construction status", "Power (MW)", "H100 equivalents", "Data center"],
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", TABLES)

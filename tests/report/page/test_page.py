@@ -219,19 +219,9 @@ def test_only_addresses_of_the_web_are_links(path, linked):
 
 def test_the_page_of_a_run_repeats_it(capsys, tmp_path):
     out = run(
-        capsys,
-        "brain-parity",
-        "--draws",
-        "64",
-        "--until",
-        "2040",
-        "--set",
-        "metric=linpack",
-        "--lever-draws",
-        "0",
-        "--report",
-        str(tmp_path / "f.html"),
-    )
+        capsys, "brain-parity", "--draws", "64", "--until", "2040", "--set", "metric=linpack", "--lever-draws", "0",
+        "--report", str(tmp_path / "f.html"),
+    )  # fmt: skip
     assert out.code == 0
     text = (tmp_path / "f.html").read_text(encoding="utf-8")
     assert (

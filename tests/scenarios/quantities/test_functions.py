@@ -10,7 +10,6 @@ from forecast.scenarios.graph import build
 
 PLUGIN = """
 import types
-from forecast import EstimateSpec, FunctionSpec, Input, hookimpl
 
 def power(chips, each):
     return 1.3 * chips * each
@@ -18,14 +17,12 @@ def power(chips, each):
 def half(chips):
     return chips / 2
 
-@hookimpl
 def forecast_functions():
     yield FunctionSpec(name="power", title="Power of a cluster", target=f"{__name__}:power", unit="W",
                        inputs={"chips": "", "each": "W"}, reference="a manual")
     yield FunctionSpec(name="half", target=f"{__name__}:half", unit="", inputs={"chips": ""}, reference="arithmetic")
     yield FunctionSpec(name="gone", target="nowhere.at_all:f", unit="", inputs={"chips": ""}, reference="arithmetic")
 
-@hookimpl
 def forecast_models():
     yield EstimateSpec(name="three", expression="x", inputs=(Input(name="x", unit="", distribution={"value": 3},
                        source="s"),), unit="", reference="r")

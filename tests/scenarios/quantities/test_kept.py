@@ -9,13 +9,10 @@ from forecast.errors import ScenarioError, UnknownNameError, UsageError
 from forecast.scenarios.graph import build
 
 PLUGIN = """
-from forecast import EstimateSpec, Input, hookimpl
-
 def made(name, low, high, unit, **more):
     n = Input(name="n", unit=unit, distribution={"low": low, "high": high}, source="s")
     return EstimateSpec(name=name, unit=unit, expression="n", inputs=(n,), reference="r", **more)
 
-@hookimpl
 def forecast_models():
     yield made("share", 0.2, 0.9, "", scale="share")
     yield made("percent", 10, 90, "percent", scale="share")
