@@ -24,5 +24,7 @@ def test_the_plugins_meet_their_contract(plugin, step, monkeypatch):
     todo = kit.plugin_checks(plugin)
     every = [check.label for check in todo if check.label.endswith(LEVERS)]
     few = {label for number, label in enumerate(every) if number % step}
+    if plugin == "capability" and step > 1:  # its claims are judged pack by pack: tests/plugins/capability
+        few |= {check.label for check in todo if check.label.startswith("claim ")}
     monkeypatch.setattr(kit, "plugin_checks", lambda _: [check for check in todo if check.label not in few])
     assert [f"{o.label}: {o.message}" for o in run_checks(plugin) if not o.ok and o.status != "skipped"] == []
