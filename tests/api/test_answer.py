@@ -376,6 +376,7 @@ def test_all_worlds_of_an_answer_are_kept():
     assert float(answer.already) == pytest.approx(0.75, abs=1e-3)
 
 
+@pytest.mark.slow
 def test_a_condition_that_leaves_another_metric_alone_says_which_one_is_gone():
     mc = forecast.scenario("brain-parity")
     answer = mc.ask(draws=128)

@@ -130,6 +130,7 @@ def test_a_sentence_says_what_was_put_into_the_scenario_as_it_says_a_setting():
     assert "; with" not in parity.ask(**SMALL).sentence
 
 
+@pytest.mark.slow
 def test_rows_of_a_table_by_a_choice_are_narrowed_with_it():
     guide = forecast.scenario("gpu-guide")
     two = guide.with_(use=["training-16bit", "fine-tuning"])

@@ -234,6 +234,7 @@ def test_cards_that_draw_more_than_is_given_say_so():
     assert any("more than the 100 kW given" in each for each in made.notes)
 
 
+@pytest.mark.slow
 def test_a_rent_of_ones_own_is_that_of_its_device(tmp_path):
     (tmp_path / "rents.csv").write_text(
         "date,device,kind,channel,rent\n2026-10-01,h100-sxm5,on-demand,specialised,0.1\n", encoding="utf-8"

@@ -124,6 +124,7 @@ def test_data_is_the_answer_and_what_is_behind_it_on_request(said):
     assert "--full: is of --json" in said("ask", "hpcg", "--full").err
 
 
+@pytest.mark.slow
 def test_what_is_set_is_named_as_a_person_types_it(said):
     for asked, typed, near in (("device-price", "devic", "device"), ("largest-run", "runn", "model_capability.run")):
         assert f"did you mean '{near}'?" in said("ask", asked, "--set", f"{typed}=1").err

@@ -313,7 +313,6 @@ def test_a_part_is_neither_listed_nor_run_and_each_of_its_questions_can_be_asked
     for run in (lambda: forecast.project(part.full_name), forecast.scenario(part.full_name).ask):
         with pytest.raises(UsageError, match=f'is a part that others use.*extends = "{part.spec.name}"'):
             run()
-    assert forecast.scenario({"extends": parts[0].full_name}).ask(draws=16).sentence
 
 
 def test_the_list_of_quantities_has_what_ask_says(capsys):

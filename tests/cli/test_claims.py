@@ -79,6 +79,7 @@ def test_a_failed_claim_is_listed_and_warned_of(fake_plugins, capsys):
     assert "no value for 'm'" in err
 
 
+@pytest.mark.slow
 def test_groups_are_joined_and_a_claim_may_be_in_several(capsys):
     ids = [c["id"] for c in json.loads(run(capsys, "--group", "hardware,parity", "--json")[1])["result"]]
     assert len(ids) == len(set(ids))

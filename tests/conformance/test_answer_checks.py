@@ -141,6 +141,7 @@ def test_every_rule_is_described():
     assert set(RULES) == {"pooled", "observed", "already", "nested", "falls", "levers"}
 
 
+@pytest.mark.slow
 def test_a_lever_that_is_taken_over_is_no_fault_of_a_file_in_which_it_moves_nothing(check, capsys):
     text = "extends = 'brain-parity'\nuntil = 2040\n[quantities.brain]\nvalue = 1e12\nunit = 'FLOP/s'\n"
     assert not check(text)

@@ -71,7 +71,7 @@ DATED = (
     sample(
         [(form, "rk4") for form in ("log_rate", "rate", "next", "initial", "ceiling", "limit", "at_least")]
         + [("log_rate", "euler"), ("rate", "euler")],
-        4,
+        8,
     ),
 )
 def test_what_changes_with_dates_alone_is_what_it_is_beside_something_that_changes_in_worlds(form, method):

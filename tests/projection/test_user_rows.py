@@ -37,6 +37,7 @@ def already(run, name):
     return {row.distribution.already for row in answer.rows}
 
 
+@pytest.mark.slow
 def test_what_a_new_row_meets_is_so_already_in_every_world_of_every_row(rows):
     run = forecast.project("gpu-goal", draws=128, data=rows(DEVICE))
     assert already(run, "one") == {1.0}

@@ -174,6 +174,7 @@ def test_what_a_run_costs_today_agrees_with_what_runs_cost(of):
     assert high / low < 6
 
 
+@pytest.mark.slow
 def test_a_path_of_the_horizon_ends_at_a_working_life_and_no_date_hangs_on_that():
     free = {"limit": "longest*1e20"}
     text = forecast.Scenario.load("model-abilities").stated
@@ -470,6 +471,7 @@ def test_of_2023_the_runs_are_answered_and_the_index_is_not():
 # --- As a user meets it -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_answer_opens_with_its_first_variant(capsys):
     done = command("run")(capsys, "model-capability", "--draws", "64", "--show", "answers")
     assert done.code == 0

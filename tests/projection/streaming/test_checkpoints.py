@@ -12,7 +12,7 @@ import forecast
 from forecast.errors import DataError
 from forecast.projection.streaming import batches
 from forecast.projection.streaming.array_file import load_arrays, save_arrays
-from toolkit import every
+from toolkit import every, sample
 
 SCENARIO = {
     "start": 2025,
@@ -82,7 +82,8 @@ MORE = {
 }
 
 
-def test_a_whole_checkpoint_goes_on_to_the_same_result(tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", sample(MORE, 3))
+def test_a_whole_checkpoint_goes_on_to_the_same_result(tmp_path, monkeypatch, name):
     monkeypatch.setattr(batches, "CHECKPOINT_SECONDS", 0)
     place = tmp_path / "a.part"
 
@@ -90,18 +91,15 @@ def test_a_whole_checkpoint_goes_on_to_the_same_result(tmp_path, monkeypatch):
         if place.exists():
             raise Stop
 
-    with every() as case:
-        for name, more in MORE.items():
-            with case(name):
-                given = {"scenario": {**SCENARIO, **more}, "draws": DRAWS, "keep": 300, "checkpoint": place}
-                once = forecast.project(**given)
-                with pytest.raises(Stop):
-                    forecast.project(**given, progress=stop)
-                went_on = forecast.project(**given, resume=True)
-                assert went_on.attributes == once.attributes
-                for node in once.to_xarray().subtree:
-                    assert node.to_dataset().identical(went_on[node.path].to_dataset()), node.path
-                assert not place.exists()
+    given = {"scenario": {**SCENARIO, **MORE[name]}, "draws": DRAWS, "keep": 300, "checkpoint": place}
+    once = forecast.project(**given)
+    with pytest.raises(Stop):
+        forecast.project(**given, progress=stop)
+    went_on = forecast.project(**given, resume=True)
+    assert went_on.attributes == once.attributes
+    for node in once.to_xarray().subtree:
+        assert node.to_dataset().identical(went_on[node.path].to_dataset()), node.path
+    assert not place.exists()
 
 
 def cuts(content, step):
