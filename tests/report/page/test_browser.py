@@ -349,18 +349,10 @@ def test_rivals_without_weights_are_drawn_side_by_side_until_one_is_picked(opene
 @pytest.mark.parametrize(
     "name",
     [
-        "steerable",
-        "open",
-        "undated",
-        "weighed",
-        "valued",
-        "failing",
-        "brain",
-        "authored",
-        "authored value",
+        "steerable", "open", "undated", "weighed", "valued", "failing", "brain", "authored", "authored value",
         "authored order",
     ],
-)
+)  # fmt: skip
 def test_the_script_says_the_sentence_of_the_report(opened, trees, name):
     """Where an assumption is narrowed to all of its range, the script writes the sentence, and all worlds remain."""
     own = {"steerable": "growth", "brain": "brain/carlsmith-2020.compute", "authored order": "gain"}.get(name, "x")
