@@ -111,8 +111,8 @@ PAIRS = {
 
 #: What takes long, and which door another pair has too.
 SLOW = {
-    "a model", "given another quantity", "ask when", "ask when of a text", "a quantity of the world", "what if of the world",
-    "a product with a number",
+    "a model", "given another quantity", "ask when", "ask when of a text", "a quantity of the world",
+    "what if of the world", "a product with a number",
 }  # fmt: skip
 
 
