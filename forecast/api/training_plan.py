@@ -61,7 +61,8 @@ class PlannedRun:
     Parameters
     ----------
     name : str
-        ``"cheapest"`` (``"most compute"`` where cards and days are given alone), ``"fastest"`` or ``"smaller model"``.
+        ``"cheapest"`` (``"most compute"`` where days and cards or power are given alone), ``"device given"``,
+        ``"fastest"`` or ``"smaller model"``.
     device : str
     cards : int
     draws : mapping of str to ndarray
@@ -112,19 +113,19 @@ class Plan(Answer):
     @cached_property
     def sentence(self) -> str:
         """The plan in one plain sentence."""
-        first = self.plans[0]
+        first, rent = self.plans[0], _known_rent(self.plans[0].draws)
         size, tokens = (_format_count(first.interval(name)[1]) for name in ("size", "tokens"))
-        is_priced = math.isfinite(first.interval("cost")[1])
-        cost = f"for {_with_interval(first, 'cost')}" if is_priced else "and what renting costs is not known"
+        kind = f" at {LINES[rent][0].removeprefix('- ')} rents" if rent not in ("", "cost") else ""
+        cost = f" for {_with_interval(first, rent)}{kind}" if rent else ", and what renting costs is not known"
         missed = "".join(
             f", {percent(chance)} likely over the {amount(self.constraints[limit], GIVEN_UNITS[limit], 3)} given"
             for name, limit in (("cost", "budget"), ("duration", "days"))
             if (chance := first.over.get(name, 0.0)) > 0.5
         )
         return (
-            f"{first.cards:,} {'rented ' if is_priced else ''}{self.called(first.device)} train {size} parameters on "
+            f"{first.cards:,} {'rented ' if rent else ''}{self.called(first.device)} train {size} parameters on "
             f"{tokens} tokens to a loss of {first.interval('loss')[1]:.3g} in {_with_interval(first, 'duration')}"
-            f"{'' if is_priced else ','} {cost}{missed}."
+            f"{cost}{missed}."
         )
 
     def called(self, device: str) -> str:
@@ -144,7 +145,8 @@ class Plan(Answer):
             (label, unit), every = LINES[name], [each.interval(name, level) for each in self.plans]
             is_part = label.startswith("-")  # which has the unit of the rent above it
             if not is_part:
-                factor, named = scale_of([middle for _, middle, _ in every], unit)
+                known = _known_rent(self.plans[0].draws) or name if name == "cost" else name  # parts are in its unit
+                factor, named = scale_of([each.interval(known, level)[2] for each in self.plans], unit)
             shown = "" if unit in ("param", "token") or is_part else named
             yield [", ".join(filter(None, (label, shown))), *(_interval_cell(each, unit, factor) for each in every)]
         for label, key, limit in (("over budget", "cost", "budget"), ("late", "duration", "days")):
@@ -237,10 +239,10 @@ def plan(
         raise UsageError(f"plan: risk: expected a share between 0 and 1, got {risk:g}")
     if "device" in (with_ or {}):
         raise UsageError("plan: set: device: it is named by --device")
-    if not constraints.keys() & _HOW_MUCH and not {"cards", "days"} <= constraints.keys():
+    if not constraints.keys() & _HOW_MUCH and not _is_timed(constraints):
         raise UsageError(
             "plan: two things are open: say how much (--budget, --compute, --loss, --size or --tokens), or how fast "
-            "with both --cards and --days"
+            "with --days and one of --cards and --power"
         )
     base, device = _with_device(base, device)
     options = {"draws": draws, "seed": seed, "data": data}
@@ -315,14 +317,14 @@ class _Planner:
     def plan(self) -> Plan:
         """Return the plans, what decides, and what else is to be said."""
         constraints = self.constraints
-        self.device, work, n_cards, binds = self.solve()
+        chosen, work, n_cards, binds = self.solve()
         if not constraints.keys() & {"compute", "size", "tokens"}:
             work = float(f"{work:.4g}")  # nobody plans to more digits, and they stand in its sentence
         size = self.best_size(work)
         if not constraints.keys() & {"size", "tokens"}:
             size = float(f"{size:.4g}")
         cards = max(1, math.ceil(n_cards - _SAME))
-        plans, notes = tuple(self.runs(cards, work, size)), []
+        plans, notes = tuple(self.runs(chosen, cards, work, size)), []
         if not constraints.keys() & _HOW_FAST:
             notes.append(
                 f"how fast was left open: {DEFAULT_DAYS:g} days are a free choice (--days, --by, --cards, --power)"
@@ -376,27 +378,31 @@ class _Planner:
         """Return the same of one device, and what it costs; it begins with what so much work on so many cards takes."""
         constraints = self.constraints
         for _ in range(_MAX_ROUNDS):
-            unit_cost, unit_days = (float(np.quantile(each[n] / work, 1 - self.risk)) for n in ("cost", "duration"))
+            bounded, most = (_known_rent(each) or "cost", "duration"), self.most_cards(cards, each)
+            unit_cost, unit_days = (float(np.quantile(each[n] / work, 1 - self.risk)) for n in bounded)
             allowed = dict(self.wanted)
             if not allowed and "budget" in constraints:
                 if not math.isfinite(unit_cost):
                     raise UsageError(f"plan: budget: no rent of {device} is known; state one: --set rent='2 USD/hour'")
                 allowed["budget"] = constraints["budget"] / unit_cost
-            if not self.wanted and {"cards", "days"} <= constraints.keys():
-                allowed["days"] = constraints["days"] / unit_days
+            if not self.wanted and _is_timed(constraints):
+                allowed["days"] = constraints["days"] / unit_days * most / cards
             before, (work, binds) = work, min((most, name) for name, most in allowed.items())
-            wanted = cards
-            if "cards" not in constraints:
-                # what takes so long on so many: links cost more on more of them, which is why this is repeated
-                wanted = cards * work * unit_days / constraints.get("days", DEFAULT_DAYS)
-                if "power" in constraints and "days" not in constraints:
-                    wanted = cards * constraints["power"] / float(np.median(each["site_power"]))
-            wanted = max(wanted, 1.0)
+            # what takes so long on so many: links cost more on more of them, which is why this is repeated
+            needed = cards * work * unit_days / constraints.get("days", DEFAULT_DAYS)
+            is_given = "cards" in constraints or ("power" in constraints and "days" not in constraints)
+            wanted = max(most if is_given else min(most, needed), 1.0)
             if max(abs(wanted / cards - 1), abs(work / before - 1)) < _SAME:
                 return device, work, wanted, binds, unit_cost
             cards = wanted
             each = self.worlds(cards, work, self.best_size(work), device=device)[device]
         raise UsageError("plan: no number of cards does it in time: what links cost grows as fast as what they add")
+
+    def most_cards(self, cards: float, draws: Mapping[str, Array]) -> float:
+        """Return the number of devices that is given, or that draw the power given, by what some draw."""
+        if "cards" in self.constraints or "power" not in self.constraints:
+            return self.constraints.get("cards", math.inf)
+        return math.floor(cards * self.constraints["power"] / float(np.median(draws["site_power"])) + _SAME)
 
     @cached_property
     def wanted(self) -> Mapping[str, float]:
@@ -416,7 +422,7 @@ class _Planner:
             return {"loss": 6 * given[fixed] * found if fixed else found}
         if {"size", "tokens"} <= given.keys():
             return {"size": 6 * given["size"] * given["tokens"]}
-        if not fixed or "budget" in given or {"cards", "days"} <= given.keys():
+        if not fixed or "budget" in given or _is_timed(given):
             return {}
         sizes = best_splits(self.fit, self.fit.values, price_of(self.fit, "6*N*D"), _COMPUTE_GRID)[0]["N"]
         along = sizes if fixed == "size" else _COMPUTE_GRID / (6 * sizes)
@@ -430,18 +436,16 @@ class _Planner:
             return work / (6 * self.constraints["tokens"])
         return float(self.fit.allocate(work, draws=_LEAST_DRAWS)["N"])
 
-    def runs(self, cards: int, work: float, size: float) -> Iterator[PlannedRun]:
+    def runs(self, own: str, cards: int, work: float, size: float) -> Iterator[PlannedRun]:
         """Yield the cheapest run, the fastest where that is another, and one of a smaller model of the same loss."""
-        per, own = self.worlds(cards, work, size), self.device
-        yield self._planned(
-            "cheapest" if self.wanted or "budget" in self.constraints else "most compute", own, cards, per[own]
-        )
+        per = self.worlds(cards, work, size)
+        best = "cheapest" if self.wanted or "budget" in self.constraints else "most compute"
+        yield self._planned("device given" if self.device else best, own, cards, per[own])
         days = {name: float(np.median(draws["duration"])) for name, draws in per.items()}
-        if (fastest := min(days, key=days.__getitem__)) != own:
-            number, draws = cards, per[fastest]
-            if "power" in self.constraints and "cards" not in self.constraints:  # of cards that draw more, fewer
-                number = max(1, int(cards * self.constraints["power"] / float(np.median(draws["site_power"]))))
-                draws = self.worlds(number, work, size)[fastest]
+        # a rent that is given with a device is of no other
+        if (fastest := min(days, key=days.__getitem__)) != own and not (self.device and "rent" in self.settings):
+            number = max(1, int(min(cards, self.most_cards(cards, per[fastest]))))  # of those that draw more, fewer
+            draws = self.worlds(number, work, size)[fastest]
             if np.median(draws["duration"]) < days[own]:
                 yield self._planned("fastest", fastest, number, draws)
         if self.constraints.keys() & {"size", "tokens"}:
@@ -455,13 +459,24 @@ class _Planner:
 
     def _planned(self, name: str, device: str, cards: int, draws: Mapping[str, Array]) -> PlannedRun:
         limits = {each: "budget" for each in draws if each.startswith("cost")} | {"duration": "days"}
+        known = {**draws, "cost": draws[_known_rent(draws) or "cost"]}
         over = {
-            each: float(np.mean(draws[each] > self.constraints[limit] * (1 + 1e-9)))
-            for each, limit in limits.items() if limit in self.constraints and np.isfinite(draws[each]).all()
+            each: float(np.mean(known[each] > self.constraints[limit] * (1 + 1e-9)))
+            for each, limit in limits.items() if limit in self.constraints and np.isfinite(known[each]).all()
         }  # fmt: skip
         return PlannedRun(
             name=name, device=device, cards=cards, draws=draws, over=over, loss=self.constraints.get("loss")
         )
+
+
+def _known_rent(draws: Mapping[str, Array]) -> str:
+    """Return the first cost of renting that is known, whoever rents out or by a kind of cloud; empty if none is."""
+    return next((n for n in draws if n.startswith("cost") and n != "cost_owned" and np.isfinite(draws[n]).all()), "")
+
+
+def _is_timed(constraints: Mapping[str, float]) -> bool:
+    """Return True if the options say how long how many devices compute."""
+    return "days" in constraints and bool(constraints.keys() & {"cards", "power"})
 
 
 def _format_count(number: float) -> str:

@@ -363,14 +363,9 @@ def _check_integer(name: str, value: object, low: int, high: int) -> int:
 
 
 def _find_horizon(
-    graph: ScenarioGraph,
-    fits: ModelFits,
-    *,
-    until: float | None,
-    start: float | None,
-    step: float | str | None,
+    graph: ScenarioGraph, fits: ModelFits, *, until: float | None, start: float | None, step: float | str | None,
     as_of: float | None,
-) -> tuple[Horizon, str]:
+) -> tuple[Horizon, str]:  # fmt: skip
     """Return the steps, and their width as it is recorded."""
     scenario = graph.scenario
     width = step_of(scenario.step if step is None else step)
@@ -391,12 +386,9 @@ def _find_horizon(
         steps = 1.0 if width in ("year", "month") else float(Fraction(width))
         last = first + math.ceil((last - first) / steps - 1e-9) * steps  # the dates that are asked for are reached
     if first is None:
-        nothing = f"{scenario.where}: start: is missing, and no quantity has observations to start from"
-        for error in fits.refusals():  # there would be some, had this model been fitted
-            if isinstance(error, UsageError):
-                raise error
-            raise DataError(f"{nothing}: {error}") from error
-        raise ScenarioError(nothing)
+        for error in fits.refusals():  # there would be observations, had this model been fitted
+            raise error if isinstance(error, UsageError) else DataError(f"{scenario.where}: {error}") from error
+        raise ScenarioError(f"{scenario.where}: start: is missing, and no quantity has observations to start from")
     return horizon(first, last, width), width
 
 

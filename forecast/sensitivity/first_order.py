@@ -81,7 +81,8 @@ def _lead(ranking: RankingAnswer, contests: xr.Dataset, best: str) -> xr.DataArr
     asked = {choice: value for choice, value in ranking.table[0].choices.items() if choice in ranking.run.definitions}
     worlds, over = contests.sel(asked, drop=True), ranking.over_choice
     sizes = (worlds["value"] * (-1.0 if ranking.best == "lowest" else 1.0)).where(worlds["takes"] == 1)
-    return sizes.sel({over: best}, drop=True) - sizes.drop_sel({over: best}).max(over)
+    others = sizes.drop_sel({over: best})
+    return sizes.sel({over: best}, drop=True) - (others.max(over) if others.sizes[over] else 0.0)
 
 
 def variance_shares(

@@ -424,12 +424,13 @@ def _log_prices(prices: _Prices, device: str, time: Array, as_of: float | None, 
     before = np.inf if as_of is None else as_of
     known, conditions = prices.find(device), [1.0, 0.0] if used else [0.0]
     quotes = prices.quotes
-    for name, day in zip(prices.own.device, prices.own.time, strict=True):
-        if day >= before:
-            raise DataError(
-                f"{PRICES_TABLE}: a quote of your own of {name} is of {_day(day)}, which was not known by "
-                f"{_day(before)}: leave it out, or ask of a later date"
-            )
+    for name in np.unique(prices.own.device):
+        day = prices.own.time[prices.own.device == name].max()
+        why = f"was not known by {_day(before)}: leave it out, or ask of a later date" if day >= before else ""
+        if day < time[0] - QUOTED_YEARS:
+            why = f"is over {QUOTED_YEARS:g} years before {_day(time[0])}: leave it out, or ask --as-of then"
+        if why:
+            raise DataError(f"{PRICES_TABLE}: a quote of your own of {name} is of {_day(day)}, which {why}")
     time = np.maximum(time, prices.own.time.max(initial=0.0))
     recent = (quotes.device == device) & (quotes.time < before) & (np.abs(time[0] - quotes.time) <= QUOTED_YEARS)
     mine = prices.own_quote(device, used=used, since=time[0] - QUOTED_YEARS)

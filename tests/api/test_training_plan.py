@@ -145,8 +145,8 @@ def test_runs_that_are_known_lie_in_its_intervals(given, known):
 @pytest.mark.slow
 def test_a_device_that_nobody_rents_out_is_planned_without_a_cost(capsys):
     plan = forecast.plan(size="175B", tokens="300B", cards=10000, device="tesla-v100-sxm2", **FEW)
-    assert "and what renting costs is not known." in plan.sentence
-    assert {row[0]: row[1] for row in plan.rows()}["rent, USD"] == "not known"
+    assert plan.sentence.endswith(" at specialised rents.")
+    assert {row[0]: row[1] for row in plan.rows()}["rent, million USD"] == "not known"
     priced = forecast.plan(
         size="175B", tokens="300B", cards=10000, device="tesla-v100-sxm2", with_={"rent": "0.5 USD/hour"}, **FEW
     )
@@ -173,7 +173,7 @@ def test_what_it_costs_is_told_by_who_owns_the_devices(tmp_path):
     mine = forecast.plan(**own, with_={k: v for k, v in settings.items() if k != "price"}).plans[0].draws
     bought = 1024 * (9000 + 3_000 + 2_000) * mine["duration"] / (4 * 365.25)
     assert mine["cost_owned"] == pytest.approx(bought + mine["energy"] * 1000 * 0.1, rel=0.05)
-    rows = {row[0]: row[1:] for row in forecast.plan(compute=1e24, cards=1024, **FEW).rows()}
+    rows = {row[0].partition(",")[0]: row[1:] for row in forecast.plan(compute=1e24, cards=1024, **FEW).rows()}
     assert "not known" in rows["- large cloud"]  # none of the table rents out a B200
     # how likely each is too dear: as often as its draws say
     bounded = forecast.plan(compute=1e24, cards=1024, budget="2M USD", device="h100-sxm5", **FEW).plans[0]
@@ -190,6 +190,14 @@ def test_no_plan_draws_more_power_than_there_is():
     cheapest, fastest = plan.plans
     assert fastest.cards < cheapest.cards
     assert fastest.interval("duration")[1] < cheapest.interval("duration")[1]
+    # with days, power says how much: what so many cards, not one more, do in them
+    told = forecast.plan(power="30 MW", days=100, **FEW)
+    first = told.plans[0]
+    assert (told.binds, first.over["duration"]) == ("days", pytest.approx(0.2, abs=0.05))
+    assert 0.999 * 30 < first.interval("site_power")[1] <= 30
+    bounded = forecast.plan(power="30 MW", days=100, budget="10B USD", device=first.device, **FEW)
+    assert medians(bounded)["work"] == pytest.approx(medians(told)["work"], rel=1e-3)
+    assert bounded.notes == ()
 
 
 def test_a_card_for_consumers_is_planned_by_what_people_call_it():

@@ -110,5 +110,7 @@ def test_a_value_and_a_ranking_have_drivers_too():
         assert found["narrow"] == pytest.approx(0.1, abs=0.05), question
         assert "idle" not in found or found["idle"] < 0.01
         assert "card" not in found
+    alone = shares(first_order(forecast.project(scenario, draws=4000, with_={"card": "1"}), "which"))
+    assert alone["wide"] == pytest.approx(0.9, abs=0.06)  # nothing to be ahead of
     with pytest.raises(UnknownNameError, match="did you mean 'which'"):
         first_order(run, "wich")
