@@ -118,7 +118,7 @@ class Plan(Answer):
         kind = f" at {LINES[rent][0].removeprefix('- ')} rents" if rent not in ("", "cost") else ""
         cost = f" for {_with_interval(first, rent)}{kind}" if rent else ", and what renting costs is not known"
         missed = "".join(
-            f", {percent(chance)} likely over the {amount(self.constraints[limit], GIVEN_UNITS[limit], 3)} given"
+            f", more than {amount(self.constraints[limit], GIVEN_UNITS[limit], 3)}: {percent(chance)}"
             for name, limit in (("cost", "budget"), ("duration", "days"))
             if (chance := first.over.get(name, 0.0)) > 0.5
         )

@@ -216,10 +216,10 @@ def check_read(graph: ScenarioGraph, fits: ModelFits, added: Mapping[Path, editi
     UsageError
     """
     for path_of, edition in added.items():
+        _check_chosen_by(graph, path_of, edition)
         reading = [
             made for name, made in tables_read(graph) if not is_file(name) and tables.descriptor_of(name) == path_of
         ]
-        _check_chosen_by(graph, path_of, edition, alone=not any(made and fits.observed(made) for made in reading))
         if any(made is None or not fits.observed(made) for made in reading):
             continue  # cells are looked up in it; or one of them failed, and says why
         for path in dict.fromkeys(path for path, _ in edition.added.values()):
@@ -232,18 +232,13 @@ def check_read(graph: ScenarioGraph, fits: ModelFits, added: Mapping[Path, editi
                 )
 
 
-def _check_chosen_by(graph: ScenarioGraph, path_of: Path, edition: editions.Edition, *, alone: bool) -> None:
-    """Raise if no row of a file would count: it lacks the columns by which figures are looked up, or the figures.
-
-    Figures are required if they are all that is read of the table (`alone`).
-    """
+def _check_chosen_by(graph: ScenarioGraph, path_of: Path, edition: editions.Edition) -> None:
+    """Refuse a file without the columns by which figures are looked up in its table: no row of it would count."""
     cells = [node.quantity for node in graph.nodes.values() if isinstance(node.quantity, TableValue)]
     cells += [cell.fallback for cell in cells if cell.fallback is not None]
     cells = [each for each in cells if not is_file(each.table) and tables.descriptor_of(each.table) == path_of]
     for path in dict.fromkeys(path for path, _ in edition.added.values()):
-        names, figures = set(read_file(path)), sorted({cell.column for cell in cells})
-        if alone and cells and names.isdisjoint(figures):
-            raise UsageError(f"{printable(Path(path).name, 60)}: no row counts: looked up is {', '.join(figures)}")
+        names = set(read_file(path))
         lacking = [{*cell.where, cell.latest or ""} - {*names, ""} for cell in cells if cell.column in names]
         if lacking and all(lacking):
             fewest: list[str] = min(map(sorted, lacking), key=lambda names: len(names))

@@ -78,7 +78,7 @@ def test_what_was_left_open_and_what_does_not_fit_is_said():
     assert f"at least {math.ceil(need):,} of them" in crowded.notes[0]
     dear = forecast.plan(compute=1e25, budget="1M USD", cards=1024, **FEW)
     assert (dear.binds, dear.plans[0].over["cost"]) == ("compute", 1.0)
-    assert "over 99 % likely over the 1 million USD given" in dear.sentence
+    assert "million USD), more than 1 million USD: over 99 %." in dear.sentence
 
 
 @pytest.mark.parametrize(
@@ -143,16 +143,26 @@ def test_runs_that_are_known_lie_in_its_intervals(given, known):
 
 
 @pytest.mark.slow
-def test_a_device_that_nobody_rents_out_is_planned_without_a_cost(capsys):
-    plan = forecast.plan(size="175B", tokens="300B", cards=10000, device="tesla-v100-sxm2", **FEW)
-    assert plan.sentence.endswith(" at specialised rents.")
-    assert {row[0]: row[1] for row in plan.rows()}["rent, million USD"] == "not known"
-    priced = forecast.plan(
-        size="175B", tokens="300B", cards=10000, device="tesla-v100-sxm2", with_={"rent": "0.5 USD/hour"}, **FEW
-    )
+def test_a_device_is_planned_on_the_rents_that_are_known_and_without_a_cost_where_none_is():
+    wanted = {"size": "175B", "tokens": "300B", "cards": 10000, **FEW}
+    plan = forecast.plan(**wanted, device="h20")
+    assert plan.sentence.endswith(" days), and what renting costs is not known.")
+    assert next(row[1] for row in plan.rows() if row[0].startswith("rent")) == "not known"
+    priced = forecast.plan(**wanted, device="h20", with_={"rent": "0.5 USD/hour"})
     assert medians(priced)["cost"] == pytest.approx(10000 * 24 * 0.5 * medians(priced)["duration"], rel=1e-6)
-    with pytest.raises(UsageError, match="budget: no rent of tesla-v100-sxm2 is known"):
-        forecast.plan(budget="1M USD", device="tesla-v100-sxm2", **FEW)
+    assert [each.name for each in priced.plans] == ["device given"]  # whose rent is not that of a faster one
+    with pytest.raises(UsageError, match="budget: no rent of h20 is known"):
+        forecast.plan(budget="1M USD", device="h20", **FEW)
+    # of one kind of cloud alone
+    spent = forecast.plan(budget="1M USD", days=60, device="instinct-mi300x", **FEW)
+    assert spent.sentence.endswith(" at specialised rents.")
+    assert (
+        spent.plans[0].over["cost"]
+        == np.mean(spent.plans[0].draws["cost_specialised"] > 1e6)
+        == pytest.approx(0.2, abs=0.05)
+    )
+    rows = {row[0].partition(",")[0]: row[1] for row in spent.rows()}
+    assert (rows["rent"], rows["over budget"]) == ("not known", "20 %")
 
 
 @pytest.mark.slow
@@ -211,12 +221,12 @@ def test_the_command_tells_it_on_a_screen_and_as_data(capsys, tmp_path):
     page = tmp_path / "plan.html"
     words = ["--budget", "20M USD", "--by", "2027-06", "--device", "h100-sxm5", "--draws", "64", "--report", str(page)]
     told = command("plan")(capsys, *words)
-    assert "cheapest" in told.out
+    assert "device given" in told.out
     assert "over budget" in told.out
     assert "Decided by: budget." in told.out
     assert page.read_text().count("<html") == 1
     found = command("plan")(capsys, *words[:-2], "--json").json["result"]
-    assert found["plans"][0]["name"] == "cheapest"
+    assert found["plans"][0]["name"] == "device given"
     assert found["sentence"] in " ".join(told.out.split())
     assert told.err.count("rounded figures") == 1
     refused = command("plan")(capsys, "--days", "30")

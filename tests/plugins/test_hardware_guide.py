@@ -270,6 +270,10 @@ def test_a_quote_of_ones_own_is_what_its_device_costs(tmp_path):
         told("2099-11-20,used,1500")
     with pytest.raises(ForecastError, match="2026-09-20, which was not known by 2023-01-30"):
         told("2026-09-20,used,1500", as_of="2023-01-30")
+    # one too old to count is refused, unless a newer one counts
+    assert ends(told("2023-11-20,used,900", "2026-10-01,used,1500")) == pytest.approx([1500] * 3, rel=0.04)
+    with pytest.raises(ForecastError, match="is of 2023-11-20, which is over 2 years before 2026-10-01: leave it out"):
+        told("2023-11-20,used,900")
 
 
 def test_what_a_market_does_is_one_draw_for_all_of_its_devices():

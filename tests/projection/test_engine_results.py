@@ -7,7 +7,7 @@ import pytest
 
 import forecast
 from forecast.base.dates import decimal_year
-from forecast.errors import UnknownNameError, UsageError
+from forecast.errors import DataError, UnknownNameError, UsageError
 from toolkit import assert_bitwise
 
 #: Small and with everything random in it: trends with and without a break, formulas, priors, a mixture.
@@ -57,6 +57,9 @@ def test_without_a_start_what_is_asked_wrongly_stays_a_wrong_use():
     for start in ({}, {"start": 2025}):
         with pytest.raises(UnknownNameError, match=r"^model 'x': shape 'trends/exponential': unknown option 'foo'"):
             forecast.project({**wrong, **start}, draws=5)
+    few = forecast.trend({"year": [2020.0], "x": [5.0]}, shape="trends/pool", x="year", y="x", name="few")
+    with pytest.raises(DataError, match=r"^scenario: model 'few': a trend needs at least 3 points, got 1$"):
+        forecast.project({"until": 2030, "quantities": {"x": {"model": few}}}, draws=5)
 
 
 def test_the_first_year_is_that_of_the_last_observation():
