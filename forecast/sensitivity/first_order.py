@@ -129,7 +129,7 @@ def variance_shares(
         means = np.sum(np.where(taken, place * counts, 0.0), axis=others)[answered] / count[answered]
         shares.append({"name": dim, "kind": "choice", "share": float(np.var(means)) / total})
     flat_ranks, flat_counts = (each.reshape(len(place), -1) for each in (place, counts))
-    answered = ~np.isnan(flat_ranks).any(axis=0)
+    answered = ~np.isnan(flat_ranks).any(axis=0) & flat_counts.any(axis=0)  # not where all worlds failed
     columns = _Columns(flat_ranks[:, answered], flat_counts[:, answered])
     numbers = uncertain(run) if among is None else among
     for group in _explained_groups(run, numbers):

@@ -81,6 +81,12 @@ def test_a_value_of_a_choice_that_failed_throughout_is_left_out_without_a_warnin
     assert found["estimate"] == pytest.approx(expected["estimate"])
 
 
+def test_shapes_that_failed_hide_no_driver_of_the_others(tmp_path):
+    (tmp_path / "four.csv").write_text("date,n\n2020,1\n2021,1.6\n2022,2.25\n2023,3.5\n")
+    answer = forecast.ask(f"{tmp_path / 'four.csv'}:n", dates=["2030"], draws=256)
+    assert shares(first_order(answer.run, answer.name))["n@pool.log_level"] > 0.02
+
+
 @pytest.mark.parametrize("least", [1e-9, 1e99])
 def test_where_every_draw_answers_alike_nothing_moves_the_answer(least):
     # ranks that are all one number have a variance of a rounding error, and shares of it were many hundred per cent
