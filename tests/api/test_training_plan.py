@@ -223,6 +223,7 @@ def test_the_command_tells_it_on_a_screen_and_as_data(capsys, tmp_path):
     told = command("plan")(capsys, *words)
     assert "device given" in told.out
     assert "over budget" in told.out
+    assert len(told.out.splitlines()) <= 24
     assert "Decided by: budget." in told.out
     assert page.read_text().count("<html") == 1
     found = command("plan")(capsys, *words[:-2], "--json").json["result"]

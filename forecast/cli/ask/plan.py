@@ -64,10 +64,7 @@ def plan(level: float, as_json: bool, report: str | None, settings: tuple[str, .
         render.write_headline(made.sentence)
         render.write_table(["", *(each.name for each in made.plans)], made.rows(level))
         shown = f"{level:.0%}".replace("%", " %")
-        told = (
-            "smaller model: same loss, cheaper to serve; rent: the lowest list price; beneath it the newest quotes by "
-            "kind of cloud, of another table, some of them later; own: share of a life"
-        )
+        told = "smaller model: same loss; rent: lowest list price, below it newer quotes by cloud; own: share of a life"
         render.prose(f"Decided by: {made.binds}. Medians ({shown}); {told}.")
         for note in made.notes:
             render.write(f"{note[:1].upper()}{note[1:]}.")
