@@ -17,7 +17,7 @@ from forecast.base.arrays import Array
 from forecast.base.dates import decimal_year, iso_date, parse_year, today
 from forecast.base.quantiles import DEFAULT_LEVEL
 from forecast.contract.registry import get_registry
-from forecast.errors import UnitError, UnknownNameError, UsageError, printable
+from forecast.errors import UnitError, UnknownNameError, UsageError, first_names, printable
 from forecast.planning.allocate import best_splits, price_of
 from forecast.projection.paths.run_cache import SHARED_BYTES, RunCache
 from forecast.projection.source_tables import OwnRows
@@ -266,7 +266,9 @@ def _with_device(base: Scenario, device: str) -> tuple[Scenario, str]:
         values = {"values": [device, *choice.values], "kind": "definition"}
         return Scenario.from_dict({"extends": base.name, "choices": {"device": values}}), device
     if device and device not in known:
-        raise UnknownNameError("device", device, known, where="plan")
+        several = [each for each in known if device.lower() in each]  # a name of several: H100
+        note = f"there are {first_names(several)}" if len(several) > 1 else ""
+        raise UnknownNameError("device", device, known, where="plan", note=note)
     return base, device
 
 
