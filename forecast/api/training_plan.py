@@ -185,7 +185,7 @@ def plan(
     """Plan a training run: the options that are given settle those left open.
 
     One of the first five says how much is trained, one of the others how fast; each may be a number in its unit or a
-    text with one. Where nothing says how fast, a run takes 90 days. `cards` and `days` together say how much, too.
+    text with one. Where nothing says how fast, a run takes 90 days. `days` with `cards` or `power` say how much, too.
     A further option is held against the plan: how likely is it to cost or last more?
 
     Parameters
