@@ -26,7 +26,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 
-from forecast.base import access, budgets
+from forecast.base import access
 from forecast.contract import registry
 from forecast.contract.registry import Registry
 from forecast.projection import engine
@@ -62,9 +62,8 @@ keep_freed_memory()
 # What was collected stays, and is not searched for garbage again and again: an eighth of all CPU went there.
 gc.set_threshold(100_000, 50, 100)
 
-# Between runs a process that holds much searches for garbage and hands memory back. That is for hours of one user's
-# runs: here it was a twelfth of all CPU, for each test asks another.
-budgets._COLLECTION_PAUSE = 100
+# Between runs a process that holds much hands memory back. That is for hours of one user's runs: here it was a
+# twelfth of all CPU, for each test asks another.
 engine.RESIDENT_BYTES = 2**30
 
 

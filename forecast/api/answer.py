@@ -111,7 +111,7 @@ class Answer(OtherWords):
     @classmethod
     def _to(cls, question: Mapping[str, Any], options: Mapping[str, Any], **fields: Any) -> Answer:
         """Return the answer to a question, with its projection."""
-        asked = cls(question=question, options=options, run=Projection(xr.DataTree()), **fields)
+        asked = cls(question=question, options=options, run=Projection.of({}, {}), **fields)
         return asked._check_given_values()._answered()
 
     @classmethod
@@ -126,7 +126,10 @@ class Answer(OtherWords):
         return cls(question={}, run=run, options=options, name=run.opening.name, saved=run, folder=folder)
 
     def _answered(self) -> Answer:
-        run = run_scenario(self._run_scenario, **self._run_options, cache=self.cache)
+        # what is asked alone leaves no draws behind: they take as much memory as the answer
+        is_alone = "projection" not in self.run and not self.cache.n_bytes
+        cache = self.cache.without_draws() if is_alone else self.cache
+        run = run_scenario(self._run_scenario, **self._run_options, cache=cache)
         before = () if self.saved is None else self.saved.given
         if self.saved is not None and (changed := [n for n, h in run.data.items() if self.saved.data.get(n) != h]):
             issue([ChangedDataWarning(names=tuple(changed))])
@@ -408,7 +411,7 @@ class Answer(OtherWords):
         self._only("shares", "first", "rank")
         result = self.result
         if isinstance(result, RankingAnswer):
-            return self.run["rankings"].to_dataset()[f"{self.name}_first"].rename("share")
+            return self.run.dataset("rankings")[f"{self.name}_first"].rename("share")
         assert isinstance(result, FirstAnswer)
         parts = []
         for row in result.table:

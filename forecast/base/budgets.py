@@ -7,7 +7,6 @@ its seconds ends there, with one sentence.
 from __future__ import annotations
 
 import contextlib
-import gc
 import math
 import os
 import re
@@ -265,29 +264,17 @@ def resident_bytes() -> int:
         return 0
 
 
-#: Cycles are collected when so many times the seconds have passed that the last collection took.
-_COLLECTION_PAUSE = 10
-_next_collection = 0.0
-
-
 def give_back(above: int) -> None:
     """Return freed memory to the system where the process holds more than `above` bytes; only glibc keeps any.
-
-    A result and its answers refer to each other: those that nobody holds are collected first, for a few objects with
-    large arrays do not make Python collect them by itself.
 
     Examples
     --------
     >>> give_back(above=2**60)  # it holds less
     """
-    global _next_collection
     if sys.platform != "linux" or resident_bytes() <= above:
         return
     import ctypes
 
-    if (begun := monotonic()) >= _next_collection:
-        gc.collect()
-        _next_collection = monotonic() + _COLLECTION_PAUSE * (monotonic() - begun)
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)

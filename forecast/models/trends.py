@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -258,9 +259,14 @@ def check_options(name: str, options: Mapping[str, Any], *, where: str) -> None:
     _check_options(_shape_class(record), options, f"{where}: shape '{record.full_name}'")
 
 
+@functools.cache
+def _parameters_of(target: Any) -> dict[str, inspect.Parameter]:
+    return {name: each for name, each in inspect.signature(target).parameters.items() if name != "self"}
+
+
 def _check_options(target: Any, options: Mapping[str, Any], where: str) -> None:
     try:
-        valid_names = {n: p for n, p in inspect.signature(target).parameters.items() if n != "self"}
+        valid_names = _parameters_of(target)
     except ValueError:  # a class of the interpreter's own: it is found out when it is made
         return
     for option in options:

@@ -83,11 +83,11 @@ def weighted_share(holds: BoolArray, weights: Array | None, failing: BoolArray |
         return np.asarray((holds * left).sum(axis=0) / left.sum(axis=0))
 
 
-def weights_of(tree: xr.DataTree | Projection) -> xr.DataArray | None:
+def weights_of(run: Projection) -> xr.DataArray | None:
     """Return the weights of a projection's worlds, (draw, choices); None where all count alike."""
-    if "update" not in tree:
+    if "update" not in run:
         return None
-    log_likelihoods = tree["update"].to_dataset().data_vars.values()
+    log_likelihoods = run.dataset("update").data_vars.values()
     total = functools.reduce(operator.add, log_likelihoods).transpose("draw", ...)
     return total.copy(data=normalise_weights(total.values))
 

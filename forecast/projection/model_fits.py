@@ -32,7 +32,7 @@ from forecast.models.check_output import checked_description, checked_observatio
 from forecast.models.nesting import walk_models
 from forecast.projection import source_tables
 from forecast.projection.failures import is_lack_of_data
-from forecast.projection.paths.run_cache import RunCache, identity_of
+from forecast.projection.paths.run_cache import BoundedStore, RunCache, identity_of
 from forecast.scenarios.graph import ScenarioGraph
 from forecast.scenarios.quantities.node import Node
 from forecast.scenarios.settings import setting_values
@@ -152,13 +152,15 @@ class ModelFits:
             self._outcomes[model.name] = made, key
         return self._outcomes[model.name]
 
-    def _may_share(self, model: Model) -> bool:
-        """Tell whether other runs may take what comes of a model."""
-        return self.cache is not None and not (self.cache.lasting and self._sources[model.name].is_object)
+    def _fits_cache(self, model: Model) -> BoundedStore | None:
+        """Return where other runs find what is fitted of a model."""
+        is_object = self._sources[model.name].is_object
+        return self.cache and (self.cache.object_fits if is_object else self.cache.fits)
 
     def shares_draws(self, model: Model) -> bool:
         """Tell whether other runs may take the draws of a model."""
-        return self.draws_cache is not None and self._may_share(model)
+        cache = self.draws_cache
+        return cache is not None and not (cache.lasting and self._sources[model.name].is_object)
 
     def _shared(
         self, key: tuple[str, str], model: Model, make: Callable[[], T], complete: Callable[[T], bool]
@@ -169,7 +171,8 @@ class ModelFits:
         """
         check_time("fitting and describing models", len(self._outcomes), len(self._sources), "models")
         whole = (*key, access.current())
-        cached = self.cache.fits.take(whole) if self.cache is not None and self._may_share(model) else None
+        fits = self._fits_cache(model)
+        cached = None if fits is None else fits.take(whole)
         if cached is not None and all(self._hash(path) == hashed for path, hashed in cached[1].items()):
             for path in cached[1]:
                 editions.note_table(path)
@@ -177,8 +180,8 @@ class ModelFits:
         with editions.use_editions({}) as read:
             value = make()
         result = value, {path: self._hash(path) for path in read}
-        if self.cache is not None and self._may_share(model) and complete(value):
-            self.cache.fits.give(whole, result)
+        if fits is not None and complete(value):
+            fits.give(whole, result)
         return result
 
     def _hash(self, of: str | Path) -> str:
@@ -197,7 +200,8 @@ class ModelFits:
             reason = str(error).removeprefix(f"{model.name}: ")
             if what not in reason:
                 error.args = (f"{what}: {reason}",)
-            return error if self.as_of is None or not is_lack_of_data(error) else NoDataAtDateError(str(error))
+            lacks_data = self.as_of is not None and is_lack_of_data(error)
+            return NoDataAtDateError(str(error)) if lacks_data else error.with_traceback(None)
         return fitted
 
     def once(self, key: bytes, make: Callable[[], T]) -> T:

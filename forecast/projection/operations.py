@@ -36,7 +36,7 @@ from forecast.projection import blocks
 from forecast.projection.crossing import find_crossing
 from forecast.projection.failures import failed_mask, infinite_error
 from forecast.projection.horizon import clock
-from forecast.projection.paths.alike import PAIR, alike, dense, distinct, pair, read_only, spread, still
+from forecast.projection.paths.alike import PAIR, alike, dense, distinct, is_one_row, pair, read_only, spread, still
 from forecast.projection.paths.apply_limits import binding, check_kept, hold_record, limited
 from forecast.projection.paths.moment_fits import by_moments
 from forecast.projection.paths.ordering import in_order, scores
@@ -167,18 +167,12 @@ def model(
     fitted = block.fits[made]
     given, set_to, order = _model_inputs(block, read, inputs, parameters, is_ordered)
     parts = [_sample_model(block, fitted, made, stream, asker, given, set_to, i) for i in range(len(block.blocks))]
-    if all(map(_is_one_row, parts)):
+    if all(map(is_one_row, parts)):
         parts = [part[:1] for part in parts]
     values = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
     values = np.broadcast_to(values if order is None else values[:, order], block.shape)
     what = f"model '{made.name}': sample"
     return block.numbers(values, lambda bad: PluginContractError(f"{what}: {bad} of {values.size} values are NaN"))
-
-
-def _is_one_row(path: Array) -> bool:
-    """Tell whether all rows of a path are the same, bit for bit."""
-    bits = path.view(np.int64)
-    return path.strides[0] == 0 or bool((bits[0] == bits[-1]).all() and (bits == bits[0]).all())
 
 
 def _model_inputs(

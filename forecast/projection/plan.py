@@ -191,7 +191,11 @@ class Plan:
         try:
             return lower(*arguments, **options)
         except ForecastError as error:
-            return self.add("failing", (), error, stated=(type(error).__name__, str(error)))
+            return self._failing(error, stated=(type(error).__name__, str(error)))
+
+    def _failing(self, error: ForecastError, **options: Any) -> int:
+        """Return the step that raises an error; it keeps nothing of what the error passed through."""
+        return self.add("failing", (), error.with_traceback(None), **options)
 
     # --- quantities ---------------------------------------------------------------------------------------------------
 
@@ -292,7 +296,7 @@ class Plan:
         try:
             return quantity.lower(self, node, at)
         except NoDataAtDateError as error:  # a number that was not published yet: told where somebody takes it
-            return self.add("failing", (), error, stated=str(error), of=node.name)
+            return self._failing(error, stated=str(error), of=node.name)
 
     def known(self, node: str, published: str, now: T, earlier: T | None) -> T:
         """Return what is stated, or what stood before where that is younger than the date of the run."""

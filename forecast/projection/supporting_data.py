@@ -144,10 +144,10 @@ def past(
         try:
             plan = Plan(graph, fits, dates, seed)
             level = Block(plan, of_worlds).take(plan.level(node, combination))
-        except NoDataAtDateError:  # it goes on from a date, and fits nothing before
-            continue
         except ForecastError as error:
-            fits.failures.setdefault(f"past of {name} {combination}", str(error))
+            error.with_traceback(None)  # its block keeps it
+            if not isinstance(error, NoDataAtDateError):  # which goes on from a date, and fits nothing before
+                fits.failures.setdefault(f"past of {name} {combination}", str(error))
             continue
         made = value_quantiles(level[:, :draws].T, None)
         if np.isfinite(made).all():
@@ -234,9 +234,9 @@ def parameter_draws(block: Block, draws: int) -> Iterator[tuple[str, xr.Dataset]
         data = {each: block.take(place) for each, place in known.items()}
         try:
             data |= {} if parameters is None else block.take(parameters)
-        except NoDataAtDateError:  # told where it is left out
-            pass
         except ForecastError as error:
-            fits.failures.setdefault(f"model '{name}': posterior", str(error))
+            error.with_traceback(None)
+            if not isinstance(error, NoDataAtDateError):  # told where it is left out
+                fits.failures.setdefault(f"model '{name}': posterior", str(error))
         if data:
             yield name, xr.Dataset({each: ("draw", values[:draws]) for each, values in data.items()})

@@ -425,24 +425,21 @@ def _strong_components(nodes: Mapping[str, Node]) -> Iterator[tuple[str, ...]]:
 
 def _cycle_order(scenario: Scenario, nodes: Mapping[str, Node]) -> tuple[str, ...]:
     """Return the members of a cycle, each after those that it needs at the same step."""
-    done: list[str] = []
-    path: list[str] = []
-
-    def visit(name: str) -> None:
-        if name in done or name not in nodes:
-            return
-        if name in path:
-            circle = " → ".join((*path[path.index(name) :], name))
-            key = nodes[name].owner or f"quantities.{name}"
-            raise CycleError(f"{scenario.where}: {key}: needs itself: {circle}")
-        path.append(name)
-        for need in (*nodes[name].needs, *nodes[name].bounded_by):
-            visit(need)
-        path.pop()
-        done.append(name)
-
-    for name in nodes:
-        visit(name)
+    done: dict[str, None] = {}
+    for root in nodes:
+        path = {root: iter((*nodes[root].needs, *nodes[root].bounded_by))}
+        while path:
+            name, rest = next(reversed(path.items()))
+            need = next((n for n in rest if n in nodes and n not in done), None)
+            if need is None:
+                done[name] = None
+                del path[name]
+            elif need in path:
+                circle = " → ".join((*list(path)[list(path).index(need) :], need))
+                key = nodes[need].owner or f"quantities.{need}"
+                raise CycleError(f"{scenario.where}: {key}: needs itself: {circle}")
+            else:
+                path[need] = iter((*nodes[need].needs, *nodes[need].bounded_by))
     return tuple(done)
 
 

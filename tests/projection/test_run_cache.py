@@ -1,7 +1,9 @@
 """What runs share: an answer with it is, to the last bit, the answer without it."""
 
+import gc
 import pickle
 import types
+import weakref
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -323,6 +325,39 @@ def test_a_long_chain_and_a_cycle_are_found_again():
 
 def test_nothing_that_is_held_is_sent():
     cache = RunCache(size=10_000)
-    cache.fits.give("fit", lambda: None)
+    cache.object_fits.give("fit", lambda: None)
     sent = pickle.loads(pickle.dumps(cache))
-    assert (sent.size, sent.fits.take("fit")) == (10_000, None)
+    assert (sent.size, sent.object_fits.take("fit")) == (10_000, None)
+
+
+def test_what_was_asked_goes_with_its_last_name():
+    record = {
+        "start": 2025, "until": 2040,
+        "quantities": {
+            "fee": {"p05": 0.1, "p95": 0.3, "unit": ""}, "none": {"expression": "fee - fee"},
+            "size": {"expression": "1 + fee*(t - 2025)", "limit": "4"},
+        },
+        "questions": {
+            "twice": {"when": "size >= 2"}, "fails": {"when": "size/none >= 2"}, "first": {"first": ["twice", "fails"]},
+            "then": {"value": "size", "dates": [2030, 2040]},
+        },
+    }  # fmt: skip
+    gc.collect()
+    gc.disable()
+    try:
+        run = forecast.project(record, draws=DRAWS)
+        rows = [each.rows for each in (*run.dates, *run.values, *run.values[0].at)], [each.table for each in run.firsts]
+        rows += run.limits, run.quantities["fee"].fixed
+        assert run.answers["fails"].headline is None
+        answer = forecast.Scenario.from_dict(record).ask("twice", draws=DRAWS)
+        other = answer.with_(fee=0.2)
+        assert len(answer.sensitivity())
+        assert answer.result.rows
+        assert other.median == 2030
+        swept = answer.sweep(fee=[0.1, 0.2])
+        things = (run, answer, answer.run, other, other.run, swept, swept.run)
+        gone = [*map(weakref.ref, things), weakref.ref(answer.result)]
+        del run, rows, answer, other, swept, things
+        assert [each() for each in gone] == [None] * len(gone)
+    finally:
+        gc.enable()

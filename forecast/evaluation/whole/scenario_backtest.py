@@ -399,7 +399,7 @@ def _fill(past: _Past, label: str, cut: float, run: Projection, sources: Mapping
             past.failed(f"{label}: {name}", cut, _missing_reason(run))
         if (own := sources.get(name)) in run.worlds:
             past.put(name, cut, OWN_TREND, quantiles_at(run, str(own), dates, scale))
-        if "observed" not in run or name not in run["observed"].children:
+        if f"observed/{name}" not in run:
             continue
         known = replace(_observed_series(run, name), record=past.records[name])
         for rival, carried in ((EXTRAPOLATED, extrapolate_series), (LAST_VALUE_RIVAL, last_value)):
@@ -472,7 +472,7 @@ def _series_and_sources(scenario: Scenario, name: str) -> Iterator[str]:
 
 def _observed_series(run: Projection, name: str) -> ObservedQuantity:
     """Return what was observed of a quantity; of rivals that change it, of the one that weighs most."""
-    seen = run["observed"][name].to_dataset()
+    seen = run.dataset(f"observed/{name}")
     keep = np.isfinite(seen["value"].values)
     for choice in (str(each) for each in seen.coords if each != "date" and seen[each].dims == ("point",)):
         heaviest, labels = run.heaviest(choice), seen[choice].values

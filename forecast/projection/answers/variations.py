@@ -6,6 +6,7 @@ are those of the run itself. A variation keeps its answers, and the quantities o
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import re
@@ -111,23 +112,20 @@ def swept(
     runs = math.prod(map(len, others.values()))
     if runs > MAX_RUNS:
         raise UsageError(f"sweep: {runs:,} runs; at most {MAX_RUNS:,}")
-    done = iter(range(runs))
     first = {key: next(iter(each.values())) for key, each in others.items()}
-
-    def side_by_side(left: Sequence[str], chosen: Mapping[str, Any]) -> Parts:
-        if not left:
-            made = run(scenario, {**given, **chosen}, next(done), runs)
-            return made.groups, made.attributes
-        key, *rest = left
-        parts = [side_by_side(rest, {**chosen, key: value}) for value in others[key].values()]
-        return _concatenate_runs(parts, key, list(others[key]), reached[key])
 
     with graphs.numbers_change():
         swept_over = ports.swap_models(scenario, swaps)
         setting_targets.check_has_effect(graphs.build(swept_over, given), others, "sweep")
         graph = graphs.build(swept_over, {**given, **first})
-        reached = {key: affected_names(graph, key) for key in others}
-        groups, about = side_by_side(list(others), {})
+        every = (dict(zip(others, each, strict=True)) for each in itertools.product(*map(dict.values, others.values())))
+        made = [run(scenario, {**given, **each}, number, runs) for number, each in enumerate(every)]
+    parts: list[Parts] = [(each.groups, each.attributes) for each in made]
+    for key in reversed(others):
+        labels, reached = list(others[key]), affected_names(graph, key)
+        ends = range(0, len(parts), len(labels))
+        parts = [_concatenate_runs(parts[i : i + len(labels)], key, labels, reached) for i in ends]
+    ((groups, about),) = parts
     said = {dimension(key): list(each) for key, each in values.items()}
     about = {**about, "sweep": said, "set": {k: v for k, v in about["set"].items() if k in given}}
     return dict(groups), {k: json.dumps(v, sort_keys=k not in ORDERED_ATTRIBUTES) for k, v in about.items()}

@@ -58,6 +58,12 @@ def still(values: Array) -> Array:
     return values[:1] if values.strides[0] == 0 else values
 
 
+def is_one_row(values: Array) -> bool:
+    """Tell whether all rows of values, (time, draw), are the same, bit for bit."""
+    bits = values.view(np.int64)
+    return values.strides[0] == 0 or bool((bits[0] == bits[-1]).all() and (bits == bits[0]).all())
+
+
 def distinct(values: Array) -> Array:
     """Return what there is in memory of values, (time, draw): one row, or one world, where all are that one."""
     return still(values[:, :1] if alike(values) else values)

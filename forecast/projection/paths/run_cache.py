@@ -10,6 +10,7 @@ identity: of it nothing is shared but between runs that are asked for together, 
 
 from __future__ import annotations
 
+import copy
 import itertools
 import threading
 import weakref
@@ -167,7 +168,9 @@ class RunCache:
 
     Attributes
     ----------
-    draws, fits : BoundedStore
+    draws, fits, object_fits : BoundedStore
+        Fits of registered models are those of all runs of the process, unless no draws are shared; those of objects of
+        Python, which callers hand over, are its own.
 
     Examples
     --------
@@ -183,12 +186,24 @@ class RunCache:
     def __init__(self, size: int = 256 * 2**20, *, lasting: bool = False) -> None:
         self.size, self.lasting = size, lasting
         self.draws = BoundedStore(size)
-        self.fits = BoundedStore(FIT_BYTES, grows=True)
+        self.fits = BoundedStore(FIT_BYTES, grows=True) if lasting or not size else cache_of_process().fits
+        self.object_fits = None if lasting else BoundedStore(FIT_BYTES, grows=True)
+
+    def without_draws(self) -> RunCache:
+        """Return what shares the fits, and keeps no draws."""
+        fits_alone = copy.copy(self)
+        fits_alone.size = 0
+        return fits_alone
+
+    def weigh(self) -> None:
+        """Weigh the fits that were given since the last time."""
+        for fits in filter(None, (self.fits, self.object_fits)):
+            fits.weigh()
 
     @property
     def n_bytes(self) -> int:
         """How many bytes its values keep alive."""
-        return self.draws.n_bytes + self.fits.n_bytes
+        return self.draws.n_bytes + (self.object_fits or self.fits).n_bytes
 
     def __getstate__(self) -> dict[str, Any]:
         """Send only what it may keep to another process, which fills a cache of its own."""

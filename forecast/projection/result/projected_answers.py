@@ -107,14 +107,19 @@ class ProjectedAnswer(HtmlText):
         Of the question.
     question : mapping
         The question as files hold it.
+    place : int
+        Of the date of a value; by default the last one, which the sentence is about.
     """
 
+    __slots__ = ("run",)
     kind: ClassVar[Literal["when", "value", "first", "rank"]]
+    _pooled: tuple[Hashable, tuple[Array, Array | None]] | None = None
 
-    def __init__(self, run: Projection, name: str, question: Mapping[str, Any]) -> None:
-        self.run, self.name, self._question = run, name, question
+    def __init__(self, run: Projection, name: str, question: Mapping[str, Any], place: int = -1) -> None:
+        self.run = run
+        self.__dict__ = run.derived[name, place]  # all but the projection itself
+        self.name, self._question, self.place = name, question, place
         self._distributions: dict[Hashable, AnswerDistribution | None] = run.distributions.setdefault(name, {})
-        self._pooled: tuple[Hashable, tuple[Array, Array | None]] | None = None
 
     def __repr__(self) -> str:
         """Return its question, and its median where it has one."""
@@ -418,19 +423,9 @@ class DateAnswer(ProjectedAnswer):
 
 
 class ValueAnswer(ProjectedAnswer):
-    """A value, or a growth, at one of the dates of the question.
-
-    Parameters
-    ----------
-    place : int
-        Of the date; by default the last one, which the sentence is about.
-    """
+    """A value, or a growth, at one of the dates of the question."""
 
     kind = "value"
-
-    def __init__(self, run: Projection, name: str, question: Mapping[str, Any], place: int = -1) -> None:
-        self.place = place
-        super().__init__(run, name, question)
 
     @property
     def _key(self) -> int:
@@ -459,7 +454,7 @@ class ValueAnswer(ProjectedAnswer):
         names = parse_expression(self.text).names
         return bool(names) and all(name in self.run.numeric and self.run.quantities[name].still for name in names)
 
-    @cached_property
+    @property
     def at(self) -> list[ValueAnswer]:
         """The same at each of the dates."""
         return [ValueAnswer(self.run, self.name, self._question, place) for place in range(len(self.dates))]

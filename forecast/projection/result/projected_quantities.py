@@ -29,24 +29,33 @@ class ProjectedQuantity:
 
     Parameters
     ----------
-    run : Projection
-    name : str
+    name, label : str
+        What it is called for people is its label, or its name.
+    worlds : xarray.Dataset
+        Every quantity in the stored worlds.
+    levels : xarray.Dataset, optional
+        The quantiles of every quantity over all worlds, where these are more than those stored.
+    weights : xarray.DataArray, optional
+        What the stored worlds count; all alike by default.
     """
 
-    def __init__(self, run: Projection, name: str) -> None:
-        self._run, self.name = run, name
-        self._variable = run.worlds.variables[name]
+    def __init__(
+        self, name: str, label: str, worlds: xr.Dataset, levels: xr.Dataset | None, weights: xr.DataArray | None
+    ) -> None:
+        self.name, self.label = name, label
+        self._stored, self._levels, self._weights = worlds, levels, weights
+        self._variable = worlds.variables[name]
         self._quantiles: dict[tuple[tuple[str, str], ...], NDArray[np.float64]] = {}
 
     @cached_property
     def worlds(self) -> xr.DataArray:
         """Its levels in the stored worlds, (time, draw, choices)."""
-        return self._run.worlds[self.name]
+        return self._stored[self.name]
 
     @cached_property
     def _counted(self) -> xr.DataArray | None:
         """Its quantiles over all worlds, where these are more than those stored."""
-        return self._run.dataset("levels")[self.name] if "levels" in self._run else None
+        return None if self._levels is None else self._levels[self.name]
 
     @property
     def unit(self) -> str:
@@ -57,11 +66,6 @@ class ProjectedQuantity:
     def kind(self) -> str:
         """What it is made as: ``model``, ``expression``, ``prior``, ``regime``, ..."""
         return str(self._variable.attrs["kind"])
-
-    @property
-    def label(self) -> str:
-        """What it is called for people: its label, or its name."""
-        return self._run.labels.get(self.name, self.name)
 
     @cached_property
     def fixed(self) -> float | None:
@@ -84,7 +88,7 @@ class ProjectedQuantity:
 
     @cached_property
     def _along(self) -> xr.DataArray:
-        return broadcast_to_weights(self.worlds, self._run.weights) if self._counted is None else self._counted
+        return broadcast_to_weights(self.worlds, self._weights) if self._counted is None else self._counted
 
     @cached_property
     def cells(self) -> list[dict[str, str]]:
@@ -100,7 +104,7 @@ class ProjectedQuantity:
             if self._counted is not None:
                 levels = np.asarray(drawn.transpose("quantile", "time").values)
             else:
-                weights = select(self._run.weights, dict(chosen))
+                weights = select(self._weights, dict(chosen))
                 levels = value_quantiles(drawn.transpose("draw", "time").values, weights)
             self._quantiles[key] = levels
         return self._quantiles[key]
@@ -111,7 +115,7 @@ class ProjectedQuantity:
         labels = self.worlds.attrs["flag_meanings"].split()
         if self._counted is not None:
             return dict(zip(labels, map(float, drawn.values), strict=True))
-        weights, codes = select(self._run.weights, dict(chosen)), drawn.isel(time=0).values
+        weights, codes = select(self._weights, dict(chosen)), drawn.isel(time=0).values
         return {label: float(weighted_share(codes == code, weights)) for code, label in enumerate(labels)}
 
 

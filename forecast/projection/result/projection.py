@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -140,6 +141,9 @@ class Projection(HtmlText):
     def __init__(self, tree: xr.DataTree) -> None:
         self._tree = tree
         self.distributions: dict[str, dict[Hashable, AnswerDistribution | None]] = {}
+        #: What is derived of each answer. Answers know their projection, which knows none of them: all go as they are
+        #: let go of.
+        self.derived = defaultdict[Hashable, dict[str, Any]](dict)
 
     @classmethod
     def of(
@@ -154,6 +158,7 @@ class Projection(HtmlText):
         """
         result = cls.__new__(cls)
         result._parts, result.distributions = (dict(groups), dict(attributes)), dict(distributions)
+        result.derived = defaultdict(dict)
         return result
 
     @cached_property
@@ -174,6 +179,11 @@ class Projection(HtmlText):
     def groups(self) -> dict[str, xr.Dataset]:
         """The groups that hold something, by their places."""
         return self._parts[0]
+
+    def groups_in(self, place: str) -> Iterator[tuple[str, xr.Dataset]]:
+        """Walk the groups below a place, such as ``posterior``, each with its name there."""
+        inside = f"/{place}/"
+        return ((path.removeprefix(inside), data) for path, data in self.groups.items() if path.startswith(inside))
 
     def to_xarray(self) -> xr.DataTree:
         """Return it as files hold it; its attributes are JSON text."""
@@ -425,15 +435,16 @@ class Projection(HtmlText):
     @cached_property
     def quantities(self) -> dict[str, ProjectedQuantity]:
         """The quantities, regimes among them, in the order of the scenario."""
-        return {str(name): ProjectedQuantity(self, str(name)) for name in self.worlds.data_vars}
+        levels = self.dataset("levels") if "levels" in self else None
+        names = map(str, self.worlds.data_vars)
+        return {n: ProjectedQuantity(n, self.labels.get(n, n), self.worlds, levels, self.weights) for n in names}
 
     @cached_property
     def uncertain(self) -> dict[str, NDArray[np.float64]]:
         """The draws of every uncertain number by its name: inputs, fitted parameters, and priors of the scenario."""
         out = {}
-        for node in self._tree["posterior"].leaves if "posterior" in self._tree else ():
-            model = node.path.removeprefix("/posterior/")
-            for name, drawn in node.to_dataset().data_vars.items():
+        for model, draws in self.groups_in("posterior"):
+            for name, drawn in draws.data_vars.items():
                 if drawn.dims == ("draw",):
                     out[f"{model}.{name}"] = np.asarray(drawn.values, dtype=float)
         for name, drawn in self.worlds.data_vars.items():
@@ -453,16 +464,19 @@ class Projection(HtmlText):
         """The quantities that the scenario shows; None where it names none."""
         return self._attribute("show")  # type: ignore[no-any-return]
 
-    @cached_property
+    @property
     def answers(self) -> dict[str, ProjectedAnswer]:
         """Every answer by the name of its question; the one that the sentence is about comes first."""
+        return {name: kind(self, name, stated) for name, (kind, stated) in self._questions.items()}
+
+    @cached_property
+    def _questions(self) -> dict[str, tuple[type[ProjectedAnswer], Mapping[str, Any]]]:
+        """The kind of each answer, and its question as files hold it."""
         kinds: dict[str, type[ProjectedAnswer]] = {
             "questions": DateAnswer, "rankings": RankingAnswer, "values": ValueAnswer, "first": FirstAnswer,
         }  # fmt: skip
         every = {
-            name: kind(self, name, stated)
-            for key, kind in kinds.items()
-            for name, stated in self._attribute(key, {}).items()
+            name: (kind, stated) for key, kind in kinds.items() for name, stated in self._attribute(key, {}).items()
         }
         opens = self._attribute("opens", "")
         return {opens: every[opens], **every} if opens in every else every
@@ -502,7 +516,8 @@ class Projection(HtmlText):
         return self._of(FirstAnswer, "first")
 
     def _of(self, kind: type[Any], key: str) -> list[Any]:
-        return [each for name in self._attribute(key, {}) if isinstance(each := self.answers[name], kind)]
+        answers = self.answers
+        return [each for name in self._attribute(key, {}) if isinstance(each := answers[name], kind)]
 
     @property
     def constraints(self) -> dict[str, dict[str, Any]]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from forecast.base.arrays import AnyArray, Array
 from forecast.base.quantiles import QUANTILES
-from forecast.projection.paths.alike import alike
+from forecast.projection.paths.alike import alike, is_one_row
 from forecast.projection.streaming.histograms import DateHistogram, ValueHistogram
 
 # --- Holdings ---------------------------------------------------------------------------------------------------------
@@ -134,6 +134,8 @@ class Column:
         self._shape, self._rows, self._fill = (*self.sizes, *rows, n_stored or 0), rows, fill
         #: Of a complete column, until worlds differ in it: what they all say under each combination, (*rows,).
         self._alike: dict[Combination, AnyArray] | None = {} if complete else None
+        #: Of a complete column one row is kept until rows differ.
+        self._is_still = complete and rows > (1,)
         self._room: AnyArray | None = None
         self.new_counts = new_counts
         self.counts = {} if new_counts is None else {combination: new_counts() for combination in self.index}
@@ -144,7 +146,8 @@ class Column:
     def kept(self) -> AnyArray:
         """(*rows, world, *choices); not to be written to."""
         if self._alike is None:
-            return self._as_read(self.room)
+            room = self.room if self._room is None else self._room
+            return self._as_read(np.broadcast_to(room, self._shape) if self._is_still else room)
         rows = np.full((*self.sizes, *self._rows, 1), self._fill)
         for combination, row in self._alike.items():
             rows[self.index[combination]] = row[..., np.newaxis]
@@ -158,13 +161,31 @@ class Column:
     @property
     def room(self) -> AnyArray:
         """What is kept, to be written to: (*choices, *rows, world)."""
+        if self._room is None or self._is_still:
+            self._is_still = False
+            self._make_room(self._shape)
+        assert self._room is not None
+        return self._room
+
+    def _make_room(self, shape: tuple[int, ...]) -> None:
+        # where every world writes its number, or is blanked, the pages of much memory are touched once
+        empty = np.empty(shape, np.result_type(self._fill))
+        room = empty if self._complete else np.full(shape, self._fill)
+        if self._room is not None:
+            room[...] = self._room
+        for combination, row in (self._alike or {}).items():
+            rows = tuple(map(slice, shape[len(self.sizes) : -1]))
+            room[self.index[combination]] = row[rows][..., np.newaxis]
+        self._alike, self._room = None, room
+
+    def _still_room(self, values: AnyArray) -> AnyArray | None:
+        """Return the room of one row, to be written to; None where rows differ now or did before."""
+        if not self._is_still or not is_one_row(values):
+            return None
         if self._room is None:
-            # where every world writes its number, or is blanked, the pages of much memory are touched once
-            empty = np.empty(self._shape, np.result_type(self._fill))
-            self._room = empty if self._complete else np.full(self._shape, self._fill)
-            for combination, row in (self._alike or {}).items():
-                self._room[self.index[combination]] = row[..., np.newaxis]
-            self._alike = None
+            if not all(is_one_row(row[:, np.newaxis]) for row in (self._alike or {}).values()):
+                return None
+            self._make_room((*self.sizes, 1, self._shape[-1]))
         return self._room
 
     def _shares(self, combination: Combination, row: AnyArray) -> bool:
@@ -175,7 +196,9 @@ class Column:
     def put(self, combination: Combination, values: AnyArray, part: BlockSlice, weights: Array | None = None) -> None:
         """Keep and count what some worlds say, (*rows, world); where all are alike they take the room of one."""
         shared = self._room is None and alike(values) and self._shares(combination, values[..., 0])
-        if not shared:
+        if not shared and (one := self._still_room(values)) is not None:
+            one[(*self.index[combination], ..., part.kept)] = values[:1, : part.n_stored]
+        elif not shared:
             self.room[(*self.index[combination], ..., part.kept)] = values[..., : part.n_stored]
         if self.counts:
             self.counts[combination].add(values, weights)

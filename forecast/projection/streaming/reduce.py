@@ -174,6 +174,7 @@ class BatchResult:
             try:
                 made, faults = block.watched(make)
             except ForecastError as error:
+                error.with_traceback(None)  # it is kept, and would keep what it passed through
                 if name in self.graph.quantities:
                     listed.append(error)
                 elif any(error is other for other in listed):  # the quantity's

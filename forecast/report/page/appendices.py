@@ -152,9 +152,8 @@ def _assumption_rows(run: Projection) -> Iterator[dict[str, str]]:
 def _observation_rows(run: Projection) -> Iterator[dict[str, Any]]:
     """Walk the data that quantities were fitted to, the newest rows first."""
     words = Labels(run)
-    for node in run["observed"].leaves if "observed" in run else ():
-        data = node.to_dataset()
-        name, unit = node.path.rpartition("/")[2], str(data["value"].attrs["units"])
+    for name, data in run.groups_in("observed"):
+        unit = str(data["value"].attrs["units"])
         order = np.argsort(data["date"].values, kind="stable")[::-1]
         marks = [str(c) for c in data.coords if c != "date" and data[c].dims == ("point",)]
         rows = [

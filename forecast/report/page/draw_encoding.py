@@ -480,14 +480,13 @@ class EncodedDraws:
 
 def _mixture_members(run: Projection) -> Iterator[tuple[str, tuple[Array, list[str]]]]:
     """Walk the mixtures: which member each world takes, by its place, and what the members are called."""
-    for node in run["posterior"].leaves if "posterior" in run else ():
-        data = node.to_dataset()
+    for model, data in run.groups_in("posterior"):
         stated = [str(name) for name in data.data_vars if str(name).startswith("weight_")]
         if MEMBER_INPUT in data and len(stated) > 1:
             edges = np.cumsum([data[name].values for name in stated], axis=0)
             taken = (edges <= data[MEMBER_INPUT].values * edges[-1]).sum(axis=0).astype(float)
             labels = [name.removeprefix("weight_").replace("_", "-") for name in stated]
-            yield f"{node.path.removeprefix('/posterior/')}.{MEMBER_INPUT}", (taken, labels)
+            yield f"{model}.{MEMBER_INPUT}", (taken, labels)
 
 
 def _regime_labels(run: Projection) -> Iterator[tuple[str, list[str]]]:
