@@ -21,8 +21,8 @@ MAX_LINEAR_DECADES = 2.0
 MIN_BEST_SCORE = 0.02
 
 
-def _words(text: str) -> re.Pattern[str]:
-    return re.compile(rf"(?:^|[^a-z])(?:{text})(?:[^a-z]|$)")
+def _words(text: str) -> str:
+    return rf"(?:^|[^a-z])(?:{text})(?:[^a-z]|$)"
 
 
 _SHARE_PATTERN = _words(
@@ -30,7 +30,7 @@ _SHARE_PATTERN = _words(
     r"win.?rate|pass(?:@|.?at.?|.?rate|.?)\d*|top.?[15]|success.?rate|hit.?rate|utili[sz]ation|mfu|hfu|coverage|solved|"
     r"percent|pct|percentage|correct|wer|cer|error.?rate|penetration|adoption"
 )
-_FORMULA_PATTERN = re.compile(r"\b(exp|log|log10|log2|sqrt|max|min)\s*\(|\*")
+_FORMULA_PATTERN = r"\b(exp|log|log10|log2|sqrt|max|min)\s*\(|\*"
 #: What has a unit of its own, or tells of a scatter, is no share, whatever else its name says.
 _NO_SHARE_PATTERN = _words(
     r"usd|eur|price|prices|cost|costs|fl?ops?|gflops|tflops|w|watts?|mw|kwh|hz|ghz|bytes|kb|mb|gb|tb|tokens?|mtok|"
@@ -334,7 +334,7 @@ def _kind_of_column(
     """Return the kind of a column of which nothing is declared, what decided, and what remains in doubt."""
     low, high = (float(value.min()), float(value.max())) if value.size else (1.0, 1.0)
     # what is computed from a column is not what the column's name says
-    label = "" if _FORMULA_PATTERN.search(name) else name.lower()
+    label = "" if re.search(_FORMULA_PATTERN, name) else name.lower()
     by_name = f"the name '{printable(name, 40)}'"
     in_percent = bool(unit) and units.same_dimension(unit, "") and units.factor(unit, "", where=where) == 0.01
     whole = 100.0 if in_percent else 1.0
@@ -346,13 +346,13 @@ def _kind_of_column(
     if unit and not units.same_dimension(unit, ""):
         return ("level", "", "") if low > 0 else ("signed", "it may be 0", "")
     in_percent = in_percent or bool(re.search(r"%|percent|pct", label))
-    if _LINEAR_PATTERN.search(label):
+    if re.search(_LINEAR_PATTERN, label):
         return "linear", f"{by_name}: points without a zero", ""
-    if _CHANGE_PATTERN.search(label) and (in_percent or "rate" in label):
+    if re.search(_CHANGE_PATTERN, label) and (in_percent or "rate" in label):
         return "linear", "a rate of change may cross 0", ""
-    nameable = not _NO_SHARE_PATTERN.search(label)
-    named = nameable and bool(_SHARE_PATTERN.search(label))
-    scored = nameable and bool(_SCORE_PATTERN.search(label))
+    nameable = not re.search(_NO_SHARE_PATTERN, label)
+    named = nameable and bool(re.search(_SHARE_PATTERN, label))
+    scored = nameable and bool(re.search(_SCORE_PATTERN, label))
     if in_percent or named:
         _check_unmixed(value, where)
     if in_percent and high <= 100:

@@ -212,6 +212,7 @@ def project(
             swapped_scenario = swapped_scenario.restated(swapped_scenario.stated)
         graph = graphs.build(swapped_scenario, settings)
         shared = cache_of_process() if cache is None else cache
+        shared.weigh()  # what runs before this one have fitted
         is_first = cache is None or shared.draws.n_bytes == 0
         # blocks that are only counted are too many to keep: of them runs share the fits
         fits = ModelFits(graph, as_of=as_of, seed=seed, cache=shared, share_draws=draws <= keep)
@@ -296,7 +297,6 @@ def project(
             newest=source_tables.reach(graph, fits, fitted_to),
         )
         result = Projection.of(groups, {**attributes, **_scenario_text_attribute(changed, {})})
-    shared.weigh()
     if is_another:
         give_back(above=RESIDENT_BYTES)
     return result

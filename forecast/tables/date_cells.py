@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import functools
 import re
 import unicodedata
 from collections import Counter
@@ -56,34 +57,36 @@ _FISCAL_NAME = r"(?:FY|CY|fiscal(?: year)?)"
 #: 2010/11, of which 2010-11 alone is a month.
 _SEASON = re.compile(r"(?P<year>\d{4})\s*[/–-]\s*(?P<end>\d{2}(?:\d{2})?)")
 #: A group whose name ends in 2 is the one without, at another place.
-_FORMS = tuple(
-    (group, re.compile(form, re.IGNORECASE))
-    for group, form in (
-        (_ISO, r"(?P<year>\d{4})(?P<mark>[-/.])(?P<month>0?[1-9]|1[0-2])(?:(?P=mark)(?P<day>\d{1,2})"
-               rf"{_CLOCK}{_ZONE})?"),
-        (_ISO, r"(?P<year>\d{4})-?W(?P<week>\d{2})(?:-?(?P<day>[1-7]))?"),
-        (_ISO, r"(?P<year>(?:19|2[01])\d{2})-(?P<ordinal>[0-3]\d{2})"),
-        (_ISO, rf"(?P<year>\d{{4}})(?P<month>\d{{2}})(?P<day>\d{{2}})T(?P<clock>\d{{4}}(?:\d{{2}})?){_ZONE}"),
-        (_ISO, r"(?P<year>\d{4})年\s*(?P<month>\d{1,2})月(?:\s*(?P<day>\d{1,2})日)?"),
-        (_SLASHED, r"(?P<first>\d{1,2})(?P<mark>[/.-])\s?(?P<second>\d{1,2})(?P=mark)\s?(?P<year>\d{4}|\d{2})"
-                   + _CLOCK + _ZONE),
-        (_MONTHS, r"(?P<month>0?[1-9]|1[0-2])[/-](?P<year>(?:19|2[01])\d{2})"),
-        (_PARTS, r"(?:FY|CY)?\s*(?P<year>\d{4}|(?<=FY)\d{2})\s*[-/]?\s*(?P<part>[QTHSM])(?P<nth>0?[1-9]|1[0-2])"),
-        (_PARTS, r"(?:(?P<nth>[1-4])(?:st|nd|rd|th)?\s*)?(?P<part>[QH])(?:uarter|tr|alf)?\s*"
-                 r"(?(nth)|(?P<nth2>[1-4]))(?:[-/', ]|of)*(?:FY|CY)?(?P<year>\d{4}|\d{2})"),
-        (_FISCAL, rf"{_FISCAL_NAME}\s*[-']?\s*(?P<year>\d{{4}}|\d{{2}})(?:\s*[/–-]\s*\d{{2}}(?:\d{{2}})?)?[AEFP]?"),
-        (_FISCAL, r"(?P<year>(?:19|2[01])\d{2})\s?[AEFP]"),
-        (_FISCAL, _SEASON.pattern),
-        (_NAMED, rf"{_WEEKDAY}??{_MONTH}[\s,/-]+{_DAY},?(?:[\s,/-]+(?P<year>\d{{4}}){_CLOCK}{_ZONE}|"
-                 r"\s+(?P<clock2>\d{1,2}:\d{2}:\d{2})\s+(?:(?:UTC|GMT) )?(?P<year2>\d{4}))"),
-        (_NAMED, rf"{_WEEKDAY}?{_DAY}\.?(?: of| de)?[\s./-]*{_MONTH}(?: de)?[\s,/-]*(?P<year>\d{{4}}|\d{{2}})"
-                 + _CLOCK + _ZONE),
-        (_NAMED, rf"{_MONTH}(?: de)?[\s,'/-]*(?P<year>\d{{4}}|(?<=\W)\d{{2}})"),
-        (_NAMED, rf"(?P<year>\d{{4}})[\s/-]*{_MONTH}(?:[\s/-]*(?P<day>\d{{1,2}}))?"),
-        (_YEARS, r"'(?P<year>\d{2})"),
-        (_YEARS, r"(?P<year>\d{4})"),
-    )
+_FORMS = (
+    (_ISO, r"(?P<year>\d{4})(?P<mark>[-/.])(?P<month>0?[1-9]|1[0-2])(?:(?P=mark)(?P<day>\d{1,2})"
+           rf"{_CLOCK}{_ZONE})?"),
+    (_ISO, r"(?P<year>\d{4})-?W(?P<week>\d{2})(?:-?(?P<day>[1-7]))?"),
+    (_ISO, r"(?P<year>(?:19|2[01])\d{2})-(?P<ordinal>[0-3]\d{2})"),
+    (_ISO, rf"(?P<year>\d{{4}})(?P<month>\d{{2}})(?P<day>\d{{2}})T(?P<clock>\d{{4}}(?:\d{{2}})?){_ZONE}"),
+    (_ISO, r"(?P<year>\d{4})年\s*(?P<month>\d{1,2})月(?:\s*(?P<day>\d{1,2})日)?"),
+    (_SLASHED, r"(?P<first>\d{1,2})(?P<mark>[/.-])\s?(?P<second>\d{1,2})(?P=mark)\s?(?P<year>\d{4}|\d{2})"
+               + _CLOCK + _ZONE),
+    (_MONTHS, r"(?P<month>0?[1-9]|1[0-2])[/-](?P<year>(?:19|2[01])\d{2})"),
+    (_PARTS, r"(?:FY|CY)?\s*(?P<year>\d{4}|(?<=FY)\d{2})\s*[-/]?\s*(?P<part>[QTHSM])(?P<nth>0?[1-9]|1[0-2])"),
+    (_PARTS, r"(?:(?P<nth>[1-4])(?:st|nd|rd|th)?\s*)?(?P<part>[QH])(?:uarter|tr|alf)?\s*"
+             r"(?(nth)|(?P<nth2>[1-4]))(?:[-/', ]|of)*(?:FY|CY)?(?P<year>\d{4}|\d{2})"),
+    (_FISCAL, rf"{_FISCAL_NAME}\s*[-']?\s*(?P<year>\d{{4}}|\d{{2}})(?:\s*[/–-]\s*\d{{2}}(?:\d{{2}})?)?[AEFP]?"),
+    (_FISCAL, r"(?P<year>(?:19|2[01])\d{2})\s?[AEFP]"),
+    (_FISCAL, _SEASON.pattern),
+    (_NAMED, rf"{_WEEKDAY}??{_MONTH}[\s,/-]+{_DAY},?(?:[\s,/-]+(?P<year>\d{{4}}){_CLOCK}{_ZONE}|"
+             r"\s+(?P<clock2>\d{1,2}:\d{2}:\d{2})\s+(?:(?:UTC|GMT) )?(?P<year2>\d{4}))"),
+    (_NAMED, rf"{_WEEKDAY}?{_DAY}\.?(?: of| de)?[\s./-]*{_MONTH}(?: de)?[\s,/-]*(?P<year>\d{{4}}|\d{{2}})"
+             + _CLOCK + _ZONE),
+    (_NAMED, rf"{_MONTH}(?: de)?[\s,'/-]*(?P<year>\d{{4}}|(?<=\W)\d{{2}})"),
+    (_NAMED, rf"(?P<year>\d{{4}})[\s/-]*{_MONTH}(?:[\s/-]*(?P<day>\d{{1,2}}))?"),
+    (_YEARS, r"'(?P<year>\d{2})"),
+    (_YEARS, r"(?P<year>\d{4})"),
 )  # fmt: skip
+
+
+@functools.cache
+def _forms() -> tuple[tuple[int, re.Pattern[str]], ...]:
+    return tuple((group, re.compile(form, re.IGNORECASE)) for group, form in _FORMS)
 
 
 def _without_remark(text: str) -> str:
@@ -102,7 +105,7 @@ def could_be_date(text: str) -> bool:
     >>> [could_be_date(text) for text in ("2024-06", "12/11/2024", "Q3 2024", "5 Jan 2024", "2024", "A100")]
     [True, True, True, True, False, False]
     """
-    return 2 < len(text) < 64 and any(form.fullmatch(_without_remark(text)) for _, form in _FORMS[:-1])
+    return 2 < len(text) < 64 and any(form.fullmatch(_without_remark(text)) for _, form in _forms()[:-1])
 
 
 def parse_dates(texts: Sequence[str], order: str, where: str, at: Any) -> tuple[AnyArray, tuple[str, ...]]:
@@ -131,7 +134,7 @@ def parse_dates(texts: Sequence[str], order: str, where: str, at: Any) -> tuple[
     codes: dict[str, int] = {}
     places = np.array([codes.setdefault(text, len(codes)) for text in texts], dtype=np.intp)
     matches = []
-    forms = ((_FISCAL, _SEASON),) if _are_seasons(list(codes)) else _FORMS
+    forms = ((_FISCAL, _SEASON),) if _are_seasons(list(codes)) else _forms()
     for text in codes:
         bare = _without_remark(text)
         group, match = next(((group, m) for group, form in forms if (m := form.fullmatch(bare))), (0, None))

@@ -349,15 +349,19 @@ def test_what_was_asked_goes_with_its_last_name():
         rows = [each.rows for each in (*run.dates, *run.values, *run.values[0].at)], [each.table for each in run.firsts]
         rows += run.limits, run.quantities["fee"].fixed
         assert run.answers["fails"].headline is None
+        assert run.opening is run.dates[0]
         answer = forecast.Scenario.from_dict(record).ask("twice", draws=DRAWS)
         other = answer.with_(fee=0.2)
         assert len(answer.sensitivity())
         assert answer.result.rows
         assert other.median == 2030
         swept = answer.sweep(fee=[0.1, 0.2])
-        things = (run, answer, answer.run, other, other.run, swept, swept.run)
+        changed = run.beside(forecast.project(record, draws=DRAWS, with_={"fee": 0.2}))
+        opening = changed.opening
+        assert changed.differences[0].answer is opening
+        things = (run, changed, opening, answer, answer.run, other, other.run, swept, swept.run)
         gone = [*map(weakref.ref, things), weakref.ref(answer.result)]
-        del run, rows, answer, other, swept, things
+        del run, rows, changed, opening, answer, other, swept, things
         assert [each() for each in gone] == [None] * len(gone)
     finally:
         gc.enable()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -192,7 +193,7 @@ def project_and_write(
     replaced = merge_settings(settings, parse_key_values(options["swaps"], "--swap"))
     # the screen reads no path of a quantity: what lies between its ends is for files, figures and tables of steps
     on_screen = not (out or plots or report or as_json or options["shown"])
-    with render.progress_bar("drawing") as drawing, measured_steps() as costs:
+    with render.progress_bar("drawing") as drawing, measured_steps() if steps else nullcontext({}) as costs:
         # a process that asks once keeps no draws for a second time
         is_changed = bool(replaced or stated or options["preset"])
         cache = RunCache(SHARED_BYTES if is_changed else 0) if not sweep else None

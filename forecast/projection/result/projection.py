@@ -15,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -231,7 +232,7 @@ class Projection(HtmlText):
         result.distributions = self.distributions
         return result
 
-    @cached_property
+    @property
     def differences(self) -> list[AnswerDifference]:
         """What a change makes of each answer; empty where it does not stand `beside` another projection."""
         return list(answer_differences(self, self._attribute("baseline", {})))
@@ -467,7 +468,16 @@ class Projection(HtmlText):
     @property
     def answers(self) -> dict[str, ProjectedAnswer]:
         """Every answer by the name of its question; the one that the sentence is about comes first."""
-        return {name: kind(self, name, stated) for name, (kind, stated) in self._questions.items()}
+        alive = self._alive
+        return {
+            name: alive.get(name) or alive.setdefault(name, kind(self, name, stated))
+            for name, (kind, stated) in self._questions.items()
+        }
+
+    @cached_property
+    def _alive(self) -> WeakValueDictionary[str, ProjectedAnswer]:
+        """The answers that somebody holds."""
+        return WeakValueDictionary()
 
     @cached_property
     def _questions(self) -> dict[str, tuple[type[ProjectedAnswer], Mapping[str, Any]]]:
