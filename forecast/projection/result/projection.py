@@ -468,11 +468,12 @@ class Projection(HtmlText):
     @property
     def answers(self) -> dict[str, ProjectedAnswer]:
         """Every answer by the name of its question; the one that the sentence is about comes first."""
-        alive = self._alive
-        return {
-            name: alive.get(name) or alive.setdefault(name, kind(self, name, stated))
-            for name, (kind, stated) in self._questions.items()
-        }
+        return {name: self.answer(name) for name in self._questions}
+
+    def answer(self, name: str) -> ProjectedAnswer:
+        """Return one of them: the same object as long as somebody holds it."""
+        kind, stated = self._questions[name]
+        return self._alive.get(name) or self._alive.setdefault(name, kind(self, name, stated))
 
     @cached_property
     def _alive(self) -> WeakValueDictionary[str, ProjectedAnswer]:
@@ -494,7 +495,7 @@ class Projection(HtmlText):
     @property
     def opening(self) -> ProjectedAnswer | None:
         """The answer that the headline states; None if the scenario has no question."""
-        return next(iter(self.answers.values()), None)
+        return next(map(self.answer, self._questions), None)
 
     @cached_property
     def winners(self) -> dict[str, str]:
@@ -526,8 +527,7 @@ class Projection(HtmlText):
         return self._of(FirstAnswer, "first")
 
     def _of(self, kind: type[Any], key: str) -> list[Any]:
-        answers = self.answers
-        return [each for name in self._attribute(key, {}) if isinstance(each := answers[name], kind)]
+        return [each for name in self._attribute(key, {}) if isinstance(each := self.answer(name), kind)]
 
     @property
     def constraints(self) -> dict[str, dict[str, Any]]:
