@@ -111,7 +111,7 @@ class Answer(OtherWords):
     @classmethod
     def _to(cls, question: Mapping[str, Any], options: Mapping[str, Any], **fields: Any) -> Answer:
         """Return the answer to a question, with its projection."""
-        asked = cls(question=question, options=options, run=Projection.of({}, {}), **fields)
+        asked = cls(question=question, options=options, run=Projection({}, {}), **fields)
         return asked._check_given_values()._answered()
 
     @classmethod

@@ -82,6 +82,6 @@ def load(path: str | os.PathLike[str]) -> Any:
         return read_untrusted(lambda: comparison_of(tree, path), printable(path), "comparison")
     if is_projection(tree):
         read_untrusted(lambda: check_projection(tree, printable(path)), printable(path), "projection")
-        run = Projection(tree)
+        run = Projection.of_tree(tree)
         return run if run.opening is None else Answer._from_projection(run, Path(path).parent)
     return tree

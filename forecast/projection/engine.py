@@ -202,7 +202,7 @@ def project(
             return project(part, **options, with_={**given, **swaps}, progress=told)
 
         groups, attributes = swept(changed, along, settings, swaps, one)
-        return Projection.of(groups, {**attributes, **_scenario_text_attribute(changed, along)})
+        return Projection(groups, {**attributes, **_scenario_text_attribute(changed, along)})
     swapped_scenario = ports.swap_models(changed, swaps)
     workers = _check_integer("workers", workers, 1, 1024)
     kept = draws if draws <= keep else min(keep, MAX_SAMPLE_DRAWS)
@@ -296,7 +296,7 @@ def project(
             failing=sampled.failing(),
             newest=source_tables.reach(graph, fits, fitted_to),
         )
-        result = Projection.of(groups, {**attributes, **_scenario_text_attribute(changed, {})})
+        result = Projection(groups, {**attributes, **_scenario_text_attribute(changed, {})})
     if is_another:
         give_back(above=RESIDENT_BYTES)
     return result

@@ -154,8 +154,9 @@ class ModelFits:
 
     def _fits_cache(self, model: Model) -> BoundedStore | None:
         """Return where other runs find what is fitted of a model."""
-        is_object = self._sources[model.name].is_object
-        return self.cache and (self.cache.object_fits if is_object else self.cache.fits)
+        if self.cache is None:
+            return None
+        return self.cache.object_fits if self._sources[model.name].is_object else self.cache.fits
 
     def shares_draws(self, model: Model) -> bool:
         """Tell whether other runs may take the draws of a model."""

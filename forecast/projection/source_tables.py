@@ -200,9 +200,9 @@ def tables_with_user_rows(graph: ScenarioGraph, data: OwnRows) -> dict[Path, edi
     if not known:
         raise UsageError("data: the scenario reads no table that rows could stand beside")
     found: dict[Path, editions.Edition] = {}
-    for table, path in _file_pairs(data):
-        rows = read_file(path)
-        package = _table_of_columns(rows, known, table)
+    for table, path in data.items() if isinstance(data, Mapping) else [("", data)]:
+        rows = read_file(os.fspath(path))
+        package = _table_of_columns(rows, known, str(table))
         edition = found.get(package.file) or editions.Edition(package=package)
         found[package.file] = editions.with_rows(edition, rows, str(Path(path).absolute()))
     return found
@@ -259,13 +259,6 @@ def _row_filters(graph: ScenarioGraph, package: Package) -> str:
         where = getattr(spec, "where", None) or {}
         said.append(" and ".join(f"{column} = {value}" for column, value in where.items()) or "all rows")
     return "; ".join(f"rows with {each}" if "=" in each else each for each in dict.fromkeys(said)) or "other rows"
-
-
-def _file_pairs(data: OwnRows) -> Iterator[tuple[str, str]]:
-    if isinstance(data, Mapping):
-        yield from ((str(table), os.fspath(path)) for table, path in data.items())
-    else:
-        yield "", os.fspath(data)
 
 
 def _table_of_columns(rows: RawTable, known: Mapping[str, Package], table: str) -> Package:

@@ -193,7 +193,8 @@ def project_and_write(
     replaced = merge_settings(settings, parse_key_values(options["swaps"], "--swap"))
     # the screen reads no path of a quantity: what lies between its ends is for files, figures and tables of steps
     on_screen = not (out or plots or report or as_json or options["shown"])
-    with render.progress_bar("drawing") as drawing, measured_steps() if steps else nullcontext({}) as costs:
+    costs: dict[int, StepCost] = {}
+    with render.progress_bar("drawing") as drawing, measured_steps(costs) if steps else nullcontext():
         # a process that asks once keeps no draws for a second time
         is_changed = bool(replaced or stated or options["preset"])
         cache = RunCache(SHARED_BYTES if is_changed else 0) if not sweep else None

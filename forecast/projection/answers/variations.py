@@ -422,7 +422,7 @@ class _Planner:
         base = self.run
         attributes = {key: text for key, text in base.texts.items() if key not in _OWN_ATTRIBUTES}
         unmoved = {name: found for name, found in base.distributions.items() if name not in each.names}
-        return Projection.of(self._merged(each, base.groups, groups), {**attributes, **each.attributes}, unmoved)
+        return Projection(self._merged(each, base.groups, groups), {**attributes, **each.attributes}, unmoved)
 
     def _merged(
         self, each: _Planned, old: Mapping[str, xr.Dataset], new: Mapping[str, xr.Dataset]

@@ -186,7 +186,8 @@ class RunCache:
     def __init__(self, size: int = 256 * 2**20, *, lasting: bool = False) -> None:
         self.size, self.lasting = size, lasting
         self.draws = BoundedStore(size)
-        self.fits = BoundedStore(FIT_BYTES, grows=True) if lasting or not size else cache_of_process().fits
+        own = lasting or not size
+        self.fits: BoundedStore = BoundedStore(FIT_BYTES, grows=True) if own else cache_of_process().fits
         self.object_fits = None if lasting else BoundedStore(FIT_BYTES, grows=True)
 
     def without_draws(self) -> RunCache:

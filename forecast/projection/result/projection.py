@@ -125,10 +125,14 @@ class Projection(HtmlText):
 
     Parameters
     ----------
-    tree : xarray.DataTree
+    groups : mapping of str to Dataset
         ``/projection`` (time × draw × choices), ``/questions``, ``/pooled``, ``/rankings``, ``/values/<question>``,
         ``/first``, ``/limits/<quantity>``, ``/levels`` (quantiles, where worlds are counted), ``/update``,
         ``/observed/<quantity>``, ``/past/<quantity>`` and ``/posterior/<model>``.
+    attributes : mapping of str to str
+        Those of the root, each as JSON text.
+    distributions : mapping
+        Those of a projection that has the same worlds for these questions: none is computed twice.
 
     Examples
     --------
@@ -139,27 +143,25 @@ class Projection(HtmlText):
     (['q'], 'FLOP', 100)
     """
 
-    def __init__(self, tree: xr.DataTree) -> None:
-        self._tree = tree
-        self.distributions: dict[str, dict[Hashable, AnswerDistribution | None]] = {}
+    def __init__(
+        self,
+        groups: Mapping[str, xr.Dataset],
+        attributes: Mapping[str, str],
+        distributions: Mapping[str, dict[Hashable, AnswerDistribution | None]] = MappingProxyType({}),
+    ) -> None:
+        self._parts, self.distributions = (dict(groups), dict(attributes)), dict(distributions)
         #: What is derived of each answer. Answers know their projection, which knows none of them: all go as they are
         #: let go of.
         self.derived = defaultdict[Hashable, dict[str, Any]](dict)
 
     @classmethod
-    def of(
-        cls,
-        groups: Mapping[str, xr.Dataset],
-        attributes: Mapping[str, str],
-        distributions: Mapping[str, dict[Hashable, AnswerDistribution | None]] = MappingProxyType({}),
-    ) -> Projection:
-        """Return what these groups hold, by their places, with the attributes of the root as JSON text.
-
-        `distributions` are those of a projection that has the same worlds for these questions: none is computed twice.
-        """
-        result = cls.__new__(cls)
-        result._parts, result.distributions = (dict(groups), dict(attributes)), dict(distributions)
-        result.derived = defaultdict(dict)
+    def of_tree(cls, tree: xr.DataTree) -> Projection:
+        """Return the projection that a file holds."""
+        every = {node.path: node.to_dataset(inherit=False) for node in tree.subtree}
+        inner = {node.path for node in tree.subtree if node.children}
+        groups = {path: data for path, data in every.items() if data.variables or path not in inner}
+        result = cls(groups, {str(key): text for key, text in tree.attrs.items()})
+        result._tree = tree
         return result
 
     @cached_property
@@ -168,13 +170,6 @@ class Projection(HtmlText):
         tree = xr.DataTree.from_dict({"/": xr.Dataset(), **groups})
         tree.attrs.update(attributes)
         return tree
-
-    @cached_property
-    def _parts(self) -> tuple[dict[str, xr.Dataset], dict[str, str]]:
-        every = {node.path: node.to_dataset(inherit=False) for node in self._tree.subtree}
-        inner = {node.path for node in self._tree.subtree if node.children}
-        groups = {path: data for path, data in every.items() if data.variables or path not in inner}
-        return groups, {str(key): text for key, text in self._tree.attrs.items()}
 
     @property
     def groups(self) -> dict[str, xr.Dataset]:
@@ -228,7 +223,7 @@ class Projection(HtmlText):
     def _with_attributes(self, **said: Any) -> Projection:
         """Return it with these attributes, which share its groups."""
         groups, attributes = self._parts
-        result = Projection.of(groups, attributes | {key: json.dumps(each) for key, each in said.items()})
+        result = Projection(groups, attributes | {key: json.dumps(each) for key, each in said.items()})
         result.distributions = self.distributions
         return result
 

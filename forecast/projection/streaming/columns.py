@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -131,12 +132,10 @@ class Column:
         self.dims, self.sizes = dims, graph.sizes(dims)
         self.index: dict[Combination, Any] = dict(zip(graph.combinations(dims), np.ndindex(*self.sizes), strict=True))
         # the worlds of one combination lie side by side in memory: they are written and read so
-        self._shape, self._rows, self._fill = (*self.sizes, *rows, n_stored or 0), rows, fill
-        #: Of a complete column, until worlds differ in it: what they all say under each combination, (*rows,).
-        self._alike: dict[Combination, AnyArray] | None = {} if complete else None
-        #: Of a complete column one row is kept until rows differ.
-        self._is_still = complete and rows > (1,)
+        self._shape, self._fill = (*rows, n_stored or 0), fill
+        #: Of a complete column one row, and one world, until rows, or worlds, differ under some combination.
         self._room: AnyArray | None = None
+        self._written: set[Combination] = set()
         self.new_counts = new_counts
         self.counts = {} if new_counts is None else {combination: new_counts() for combination in self.index}
         self.sums = np.zeros((sums, *self.sizes))
@@ -145,13 +144,8 @@ class Column:
     @property
     def kept(self) -> AnyArray:
         """(*rows, world, *choices); not to be written to."""
-        if self._alike is None:
-            room = self.room if self._room is None else self._room
-            return self._as_read(np.broadcast_to(room, self._shape) if self._is_still else room)
-        rows = np.full((*self.sizes, *self._rows, 1), self._fill)
-        for combination, row in self._alike.items():
-            rows[self.index[combination]] = row[..., np.newaxis]
-        return self._as_read(np.broadcast_to(rows, self._shape))
+        room = self.room if self._room is None else self._room
+        return self._as_read(np.broadcast_to(room, (*self.sizes, *self._shape)))
 
     def _as_read(self, room: AnyArray) -> AnyArray:
         # the worlds of one combination lie side by side in memory: they are written and read so
@@ -161,45 +155,40 @@ class Column:
     @property
     def room(self) -> AnyArray:
         """What is kept, to be written to: (*choices, *rows, world)."""
-        if self._room is None or self._is_still:
-            self._is_still = False
-            self._make_room(self._shape)
-        assert self._room is not None
+        return self._room_of(self._shape)
+
+    def _room_of(self, shape: tuple[int, ...]) -> AnyArray:
+        """Return the room of so many rows and worlds, with what is kept."""
+        if self._room is None or self._room.shape != (*self.sizes, *shape):
+            # where every world writes its number, or is blanked, the pages of much memory are touched once
+            make = np.empty if self._complete and shape == self._shape else partial(np.full, fill_value=self._fill)
+            room = make((*self.sizes, *shape), dtype=np.result_type(self._fill))
+            for place in map(self.index.get, self._written):
+                room[place] = self._room[place]  # type: ignore[index]
+            self._room = room
         return self._room
 
-    def _make_room(self, shape: tuple[int, ...]) -> None:
-        # where every world writes its number, or is blanked, the pages of much memory are touched once
-        empty = np.empty(shape, np.result_type(self._fill))
-        room = empty if self._complete else np.full(shape, self._fill)
-        if self._room is not None:
-            room[...] = self._room
-        for combination, row in (self._alike or {}).items():
-            rows = tuple(map(slice, shape[len(self.sizes) : -1]))
-            room[self.index[combination]] = row[rows][..., np.newaxis]
-        self._alike, self._room = None, room
-
-    def _still_room(self, values: AnyArray) -> AnyArray | None:
-        """Return the room of one row, to be written to; None where rows differ now or did before."""
-        if not self._is_still or not is_one_row(values):
-            return None
-        if self._room is None:
-            if not all(is_one_row(row[:, np.newaxis]) for row in (self._alike or {}).values()):
-                return None
-            self._make_room((*self.sizes, 1, self._shape[-1]))
-        return self._room
-
-    def _shares(self, combination: Combination, row: AnyArray) -> bool:
-        """Tell whether a row is what all worlds said so far, and note it."""
-        assert self._alike is not None
-        return np.array_equal(self._alike.setdefault(combination, row.copy()), row, equal_nan=True)
+    def _folded_shape(self, combination: Combination, values: AnyArray) -> tuple[int, ...]:
+        """Return how many rows and worlds have to be kept, with those of earlier blocks."""
+        if not self._complete:
+            return self._shape
+        now = (1,) * len(self._shape) if self._room is None else self._room.shape[len(self.sizes) :]
+        rows = () if len(now) == 1 else (1,) if now[0] == 1 and is_one_row(values) else self._shape[:1]
+        if now[-1] > 1 or not alike(values):
+            return *rows, self._shape[-1]
+        one = values[..., :1]
+        known = one if combination not in self._written else self._room_of(now)[self.index[combination]]
+        return *rows, 1 if np.array_equal(np.broadcast_to(known, one.shape), one, equal_nan=True) else self._shape[-1]
 
     def put(self, combination: Combination, values: AnyArray, part: BlockSlice, weights: Array | None = None) -> None:
         """Keep and count what some worlds say, (*rows, world); where all are alike they take the room of one."""
-        shared = self._room is None and alike(values) and self._shares(combination, values[..., 0])
-        if not shared and (one := self._still_room(values)) is not None:
-            one[(*self.index[combination], ..., part.kept)] = values[:1, : part.n_stored]
-        elif not shared:
-            self.room[(*self.index[combination], ..., part.kept)] = values[..., : part.n_stored]
+        if part.n_stored:
+            shape = self._folded_shape(combination, values)
+            room, is_one = self._room_of(shape), shape[-1] < self._shape[-1]
+            worlds = slice(1) if is_one else slice(part.n_stored)
+            kept = values[..., worlds] if len(shape) == 1 else values[: shape[0], worlds]
+            room[(*self.index[combination], ..., worlds if is_one else part.kept)] = kept
+            self._written.add(combination)
         if self.counts:
             self.counts[combination].add(values, weights)
 

@@ -349,7 +349,7 @@ def test_bad_input_023_024_hostile_names_are_text_in_a_figure(tmp_path):
     tree.attrs["choices"] = json.dumps(coords)
     for group in ("projection", "questions"):
         tree[group] = tree[group].to_dataset().assign_coords(coords)
-    path = figures.plot_projection(Projection(tree), tmp_path / "a.svg")
+    path = figures.plot_projection(Projection.of_tree(tree), tmp_path / "a.svg")
     raw = path.read_text()
     assert "<script" not in raw
     assert "<img" not in raw
