@@ -378,7 +378,7 @@ def _date_sentence(answer: DateAnswer, words: Labels) -> str:
         "never_low": not math.isfinite(low),
         "never_median": not math.isfinite(found.median),
         "never_hardly": hardly,
-        "already": found.already == 1,
+        "already": found.already == 1 and bool(answer.run.newest),  # a row shows it
         "already_some": found.at_start >= 0.05,
         "already_half": found.at_start >= 0.5,
         "already_most": found.at_start >= 0.95,

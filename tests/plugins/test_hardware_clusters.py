@@ -45,4 +45,4 @@ def test_the_screen_tells_days_and_carbon_of_the_device_that_is_cheapest(capsys)
     first = run.labels[run.winners["device"]]
     assert f"on rented {first}" in " ".join(told.split())
     for what in ("how long it takes", "its electricity", "its carbon dioxide"):
-        assert f"{what} on {first}, 2027" in told
+        assert f"{what} on {first}  " in told

@@ -220,7 +220,7 @@ def test_keywords_make_a_scenario(home):
 
 
 def test_what_is_no_quantity_is_no_attribute(home):
-    with pytest.raises(AttributeError, match="no quantity 'prize'"):
+    with pytest.raises(AttributeError, match="no attribute 'prize'; did you mean 'price'"):
         home.prize  # noqa: B018
     with pytest.raises(UnknownNameError, match="did you mean 'price'"):
         home["prize"]

@@ -470,6 +470,9 @@ class Projection(HtmlText):
         kind, stated = self._questions[name]
         return self._alive.get(name) or self._alive.setdefault(name, kind(self, name, stated))
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: each for name, each in self.__dict__.items() if name != "_alive"}  # which is of this process
+
     @cached_property
     def _alive(self) -> WeakValueDictionary[str, ProjectedAnswer]:
         """The answers that somebody holds."""

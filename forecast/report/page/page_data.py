@@ -130,6 +130,7 @@ def answer_data(run: Projection, worlds: EncodedDraws, lever_answers: LeverAnswe
         "opens": {"name": "" if opening is None else opening.name, "kind": "" if opening is None else opening.kind},
         "winners": {name: run.choices[name].values.index(value) for name, value in run.winners.items()},
         "start": first,
+        "observed": bool(run.newest),
         "certain": certain(run),
         "clear": MIN_CLEAR_PROBABILITY,
         "worse": WORSE_SHARE,

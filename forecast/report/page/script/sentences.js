@@ -74,7 +74,7 @@ const dateText = (asked, picks, one, texts) => {
   }
   return say("when", {
     same: low === high, dated: one.never === 0, certain: certain && low === Infinity, never_low: low === Infinity, never_median: median === Infinity, never_hardly: hardly,
-    already: one.already === 1, already_some: one.at_start >= 0.05, already_half: one.at_start >= 0.5, already_most: one.at_start >= 0.95, already_all: by === already,
+    already: one.already === 1 && data.observed, already_some: one.at_start >= 0.05, already_half: one.at_start >= 0.5, already_most: one.at_start >= 0.95, already_all: by === already,
   }, told);
 };
 /** Who is best, and where: combinations of choices that have the same best one are said together. */
