@@ -151,7 +151,8 @@ def line_of(part: Any, *, models: bool = False) -> str:
     root = tree.rewrite(part._tree(), lambda node: words.get(node.name, node) if isinstance(node, Name) else node)
     text = re.sub(r"\0(\d[^\0]*)\0(?=\*\*)", r"(\1)", tree.to_text(root))
     text = re.sub(r"(?<!\*)([*/])(?=\0)|(?<=\0)([*/])(?!\*)", r" \1\2 ", text)
-    return text.replace("\0", "") if re.search(r"\0\D", text) else ""
+    has_name = any(re.match(r"\0[^\d.+-]", word.name) for word in words.values())  # and not numbers alone
+    return text.replace("\0", "") if has_name else ""
 
 
 def _word_of(quantity: Quantity, *, models: bool) -> Name | None:

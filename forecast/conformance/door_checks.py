@@ -83,13 +83,16 @@ def _run(scenario: Scenario, draws: int, seed: int) -> Projection:
 
 
 def _value_scenario(head: str, quantity: str, like: Scenario) -> Scenario:
-    """Return the scenario that asks a quantity of another one for its value, as that scenario has it."""
+    """Return the scenario that asks a quantity of another one for its value, within the bounds that `like` has."""
     full = get_registry().find("scenario", head).full_name
     alias = quantity_name(head)
     until = Scenario.load(full).until
     wanted = next(iter(like.stated["questions"].values()))["dates"]
     dates = [date for date in wanted if until is None or date <= until] or [until]
-    stated = {"use": {alias: full}, "questions": {"door": {"value": f"{alias}.{quantity}", "dates": dates}}}
+    every = like.stated["quantities"].values()
+    bounds = {key: each[key] for each in every for key in ("limit", "at_least") if key in each}
+    stated = {"use": {alias: full}, "questions": {"door": {"value": "here", "dates": dates}}}
+    stated |= {"quantities": {"here": {"expression": f"{alias}.{quantity}", **bounds}}}
     return Scenario.from_dict({"title": f"{head}.{quantity}", **stated}, name="door", where="door")
 
 
@@ -102,13 +105,12 @@ def _ends(run: Projection, spec: QuantitySpec) -> Ends:
 
 
 def _rival_breaches(spec: QuantitySpec, door: str, own: Ends, run: Projection) -> Iterator[Breach]:
-    """Hold a quantity of a scenario to the forecast, but where a bound of the quantity decides."""
+    """Hold a quantity of a scenario, within the bounds of the quantity, to the forecast."""
     other = _ends(run, spec)
     if (own == own[:1]).all():  # it does not change with time, however far either scenario goes
         own, other = own[:1], other[:1]
-    low, high = (-np.inf if spec.floor is None else spec.floor), (np.inf if spec.ceiling is None else spec.ceiling)
     own = own[: len(other)]
-    if not np.allclose(np.clip(other, low, high), np.clip(own, low, high), rtol=DOOR_RTOL, atol=0):
+    if not np.allclose(other, own, rtol=DOOR_RTOL, atol=0):
         at = np.unravel_index(np.abs(np.log(np.abs(other / own))).argmax(), own.shape)
         yield _breach(
             "doors", spec, f"{door} says {_text(other[at], spec)} where the forecast says {_text(own[at], spec)}"

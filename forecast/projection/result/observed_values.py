@@ -122,7 +122,10 @@ def share_met_by_rows(answer: ProjectedAnswer, chosen: Mapping[str, str]) -> flo
 
     What nobody observes is met there, unless that comes after all rows; what is so before the newest row is met, too.
     """
-    run, last, start = answer.run, last_observation(answer, chosen), answer.run.span[0]
+    run, last = answer.run, last_observation(answer, chosen)
+    if "time" not in run.worlds:  # none is kept, and nothing is known of their steps
+        return 1.0
+    start = run.span[0]
     if last is None or last.date > iso_date(start) or not {*parse_condition(answer.text).names} <= {*run.numeric}:
         return float(not run.newest or max(run.newest.values()) >= iso_date(start))
     condition = parse_condition(answer.text)
