@@ -26,6 +26,7 @@ each of its variables (`forecast.scenarios.kinds.law_ref`), a distribution with 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -457,7 +458,10 @@ class Scenario:
         )
 
     def narrowed(self, choice: str, values: tuple[str, ...]) -> Self:
-        """Return the scenario with one choice cut to some of its values."""
+        """Return the scenario with one choice cut to some of its values, or to those of rows: ``vendor is AMD``."""
+        tables = Tables(self.where)
+        each_met = (tables.chosen(self.choices[choice], value, f"choice '{choice}'") for value in values)
+        values = tuple(dict.fromkeys(itertools.chain.from_iterable(each_met)))
         for value in values:
             if value not in self.choices[choice].values:
                 if lacks := self.choices[choice].left_out.get(value):

@@ -26,12 +26,15 @@ class Choice:
         Of rivals, one for each value, in sum 1. Without them nothing is pooled.
     left_out : mapping of str to str
         Values of a table's column that are no values of the choice, and the first figure that each lacks.
+    table : TableChoice, optional
+        The table in which its values stand.
     """
 
     values: tuple[str, ...]
     kind: Literal["rival", "definition"] = "rival"
     weights: tuple[float, ...] | None = None
     left_out: Mapping[str, str] = field(default_factory=dict, compare=False, hash=False, repr=False)
+    table: TableChoice | None = field(default=None, compare=False, hash=False, repr=False)
 
     def narrowed(self, values: tuple[str, ...]) -> Choice:
         """Return the choice among some of its values, weighted as they were among themselves."""

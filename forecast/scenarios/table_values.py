@@ -177,6 +177,24 @@ class Tables:
         if cell.fallback is not None:
             self.check_known(cell.fallback, key, as_of)
 
+    def chosen(self, choice: Choice, text: str, key: str) -> tuple[str, ...]:
+        """Return a value as it is, or those values of a choice whose rows meet a condition: ``vendor is AMD``.
+
+        Raises
+        ------
+        UnknownNameError
+            If the table has no such column, or no row of the choice meets the condition.
+        """
+        column, is_, wanted = (part.strip() for part in text.partition(" is "))
+        if text in choice.values or not is_ or choice.table is None:
+            return (text,)
+        of = replace(choice.table, where={**choice.table.where, column: (wanted,)})
+        met = self.values(of, key)
+        if found := tuple(value for value in choice.values if value in met):
+            return found
+        known = self._read(of.table).columns.column(column).astype(str).tolist()
+        raise UnknownNameError(printable(column, 60), wanted, sorted({*known} - {""}), where=key)
+
     def values(self, choice: TableChoice, key: str) -> list[str]:
         """Return the values of a choice that stand in its table, in the table's order."""
         table = self._read(choice.table)
@@ -258,7 +276,7 @@ def resolve_choices(
         if not options[name]:
             raise EmptyDataError(f"{tables.where}: choices.{name}: no value is left")
     return {
-        n: c if isinstance(c, Choice) else Choice(values=options[n], kind=c.kind, left_out=left_out[n])
+        n: c if isinstance(c, Choice) else Choice(values=options[n], kind=c.kind, left_out=left_out[n], table=c)
         for n, c in choices.items()
     }
 

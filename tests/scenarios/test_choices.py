@@ -166,3 +166,14 @@ def test_values_are_pooled_world_by_world_too():
         assert row["weights"] == {"pace": [0.25, 0.75]}
     found = section(tree, "answers")
     assert ("2027, 1, pooled", "6") in [(row.label, *row.cells[:1]) for group in found.groups for row in group.rows]
+
+
+def test_a_choice_of_a_table_is_narrowed_by_what_its_rows_say():
+    guide, table = Scenario.load("hardware/gpu-guide"), forecast.table("accelerators")
+    amd = set(table["device"].values[table["vendor"].values == "AMD"].tolist())
+    kept = guide.narrowed("device", ("vendor is AMD", "b200")).choices["device"].values
+    assert set(kept) == amd & set(guide.choices["device"].values) | {"b200"}
+    assert len(kept) > 10
+    for wrong, match in (("vendor is Amd", "unknown vendor 'Amd'; did you mean 'AMD'"), ("maker is AMD", "'maker'")):
+        with pytest.raises(UnknownNameError, match=match):
+            guide.narrowed("device", (wrong,))

@@ -150,8 +150,8 @@ class Projection(HtmlText):
         distributions: Mapping[str, dict[Hashable, AnswerDistribution | None]] = MappingProxyType({}),
     ) -> None:
         self._parts, self.distributions = (dict(groups), dict(attributes)), dict(distributions)
-        #: What is derived of each answer. Answers know their projection, which knows none of them: all go as they are
-        #: let go of.
+        # what is derived of each answer: answers know their projection, which knows none of them, so that each goes
+        # when nobody holds it
         self.derived = defaultdict[Hashable, dict[str, Any]](dict)
 
     @classmethod
