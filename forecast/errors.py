@@ -596,6 +596,20 @@ class AsOfWarning(ForecastWarning):
         }
         return f"as of {self.date}: {said[self.what]}"
 
+    @classmethod
+    def together(cls, several: Sequence[Any]) -> str:
+        """Return one line for several of this kind: how many of what is not there."""
+        kinds = {
+            "model": "models without data", "younger": "numbers published later", "limits": "limits",
+            "rivals": "choices cut to rivals with data", "quantities": "quantities that rest on these",
+            "questions": "questions",
+        }  # fmt: skip
+        counts = dict.fromkeys(kinds, 0)
+        for each in several:
+            counts[each.what] += 1 if each.what == "rivals" else len(each.names) or 1
+        told = ", ".join(f"{kinds[kind]} ({count})" for kind, count in counts.items() if count)
+        return f"as of {several[0].date}, left out: {told} (--show warnings)"
+
 
 @dataclass(kw_only=True, unsafe_hash=True, repr=False)
 class HindcastWarning(ForecastWarning):

@@ -491,7 +491,7 @@ def first_shares(answer: FirstAnswer, words: Labels) -> Iterator[tuple[str, tupl
     if row is not None:
         order = sorted(row.first.items(), key=lambda item: -sum(item[1]))
         yield from ((contestant(answer.run, name, words), ends) for name, ends in order)
-        if row.together[1]:
+        if row.together[1] >= load_patterns()["hardly"]:
             yield fill("several_at_once"), row.together
         yield fill("none_of_them"), row.none
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import forecast
+from forecast.base.warning_lines import warning_lines
 from forecast.contract.registry import get_registry
 from forecast.errors import UsageError
 from forecast.report.brief import section
@@ -56,6 +57,8 @@ def test_what_reads_what_had_no_data_is_left_out_and_the_rest_is_as_before(scena
     assert "reads" not in run.quantities
     assert list(run.answers) == ["first", "third"]
     assert any("'short'" in text for text in map(str, run.warnings) if "left out" in text)
+    (line,) = [each for each in warning_lines(run.warnings) if each.startswith("as of")]
+    assert re.search(r"left out: models without data \(1\), .*quantities that rest on these \(", line), line
     assert "as of 2022-01-01: questions without an answer: second" in map(str, run.warnings)
     plain = {**scenario, "start": 2022}
     del plain["questions"]

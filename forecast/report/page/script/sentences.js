@@ -127,7 +127,7 @@ const under = (asked, picks, own, alone) => {
 const raceSentence = (asked, found) => {
   if (!found) return `${say("first", { failed: true }, { What: capital(asked.title), reason: "failed" })}.`;
   const order = asked.labels.map((label, i) => [label, found.shares[i]]), last = order.splice(-2);
-  const told = [...order.sort((a, b) => b[1] - a[1]), ...last.filter(([, share], i) => i || share)]
+  const told = [...order.sort((a, b) => b[1] - a[1]), ...last.filter(([, share], i) => i || share >= data.patterns.hardly)]
     .map(([label, share]) => say("share", {}, { label, percent: percent(share) }));
   return `${say("first", {}, { What: capital(found.title), given: found.given ? ` (${found.given})` : "", until: spanTexts().until, shares: told.join(", ") })}.`;
 };
