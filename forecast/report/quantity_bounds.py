@@ -92,4 +92,7 @@ def identity_line(quantity: QuantitySpec) -> str:
     ends = (("above", quantity.floor, quantity.floor_source), ("below", quantity.ceiling, quantity.ceiling_source))
     bounds = [f"{side} {amount(end, quantity.unit)} ({source})" for side, end, source in ends if end is not None]
     bounds += [f"no more than {whole} ({why})" for whole, why in quantity.at_most.items()]
+    if bounds and quantity.scale not in ("share", "percent"):
+        bounds += ["no lower one is known"] if quantity.floor is None else []
+        bounds += ["no upper one is known"] if quantity.ceiling is None and not quantity.at_most else []
     return f"What observes it: {quantity.observed}. Bounds: {'; '.join(bounds) or 'none known'}."

@@ -42,7 +42,7 @@ def test_it_says_so_in_a_sentence(asked):
     assert repr(asked[-1]).startswith("'fleet >= 3e8' holds by 20")
     spend = quantities()[0]
     said = (spend >= 1).when(title="money is spent", **SPAN)
-    assert repr(said) == "Money is spent already."
+    assert repr(said) == "Money is spent by January 2025 with a probability of over 99 %."
 
 
 def test_given_counts_some_of_the_same_worlds(asked):
