@@ -450,7 +450,7 @@ def test_what_rests_on_priors_is_said_beside_the_date(capsys):
     for sentence in ("horizon_month", "index_200"):
         assert "{prior}" in forecast.Scenario.load("model-capability").stated["says"][sentence]["date"]
     said = command("run")(capsys, "model-capability", "--draws", "64").out
-    assert "late end from priors" in " ".join(said.split())
+    assert "late end by priors" in " ".join(said.split())
 
 
 def test_the_index_by_its_own_trend_can_be_swapped_in():
