@@ -77,6 +77,11 @@ def number_as_word(number: float) -> str:
     return f"minus{text}" if number < 0 else text
 
 
+def value_name(number: float, unit: str) -> str:
+    """Return the name of a number with a unit that nobody named."""
+    return plain_word(f"value_{number_as_word(number)}_{unit}")
+
+
 def short_number(number: Any) -> str:
     """Return a number, with its unit if it has one, as a person types it: ``4e10``, ``1e6 USD``."""
     if isinstance(number, Measured):

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 from forecast import models
-from forecast.api.automatic_names import short_number
+from forecast.api.automatic_names import short_number, value_name
 from forecast.api.quantity import Quantity, QuantityCondition, as_quantity
 from forecast.api.quantity_formulas import QuantityFormula, formula_of, quantities_in
 from forecast.contract.registry import get_registry
@@ -140,25 +140,32 @@ def line_of(part: Any, *, models: bool = False) -> str:
     """
     words: dict[str, Name] = {}
     left: list[Any] = [part]
+    has_name = False  # and not numbers and time alone
     while left:
         for each in quantities_in(left.pop()):
             if each._inlined:
                 left.append(each.stated["expression"])
                 continue
             word = _word_of(each, models=models)
+            has_name |= not (_is_plain_number(each) or each.name in TIME_NAMES)
             if word is None or words.setdefault(each.name, word) != word:
                 return ""
     root = tree.rewrite(part._tree(), lambda node: words.get(node.name, node) if isinstance(node, Name) else node)
     text = re.sub(r"\0(\d[^\0]*)\0(?=\*\*)", r"(\1)", tree.to_text(root))
     text = re.sub(r"(?<!\*)([*/])(?=\0)|(?<=\0)([*/])(?!\*)", r" \1\2 ", text)
-    has_name = any(re.match(r"\0[^\d.+-]", word.name) for word in words.values())  # and not numbers alone
     return text.replace("\0", "") if has_name else ""
+
+
+def _is_plain_number(quantity: Quantity) -> bool:
+    """Tell whether a quantity is a number that nobody named."""
+    stated = quantity.stated
+    return stated.keys() == {"value", "unit"} and quantity.name == value_name(stated["value"], stated["unit"])
 
 
 def _word_of(quantity: Quantity, *, models: bool) -> Name | None:
     """Return what a line calls a quantity, between marks; None if it has no name there."""
     stated, scenario, text = quantity.stated, quantity.scenario, quantity.text
-    if stated.keys() == {"value", "unit"} and quantity.name.startswith("value_"):
+    if _is_plain_number(quantity):
         text = f"{short_number(stated['value'])} {stated['unit']}".strip()
     elif models and quantity.is_model and isinstance(stated["model"], str):
         text = stated["model"]

@@ -118,9 +118,7 @@ def value(number: float | str, unit: str = "", *, name: str = "") -> Quantity:
     if isinstance(number, str) and not unit and (found := parse_measured(number)) is not None:
         number, unit = found
     finite_number = finite(number, "value")
-    return quantity(
-        name or names.plain_word(f"value_{names.number_as_word(finite_number)}_{unit}"), value=finite_number, unit=unit
-    )
+    return quantity(name or names.value_name(finite_number, unit), value=finite_number, unit=unit)
 
 
 @overload

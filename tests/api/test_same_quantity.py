@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import forecast
+from forecast.api.scenario_quantities import line_of
 from forecast.errors import ScenarioError, UsageError
 from tests.toolkit import assert_bitwise
 
@@ -170,3 +171,10 @@ def test_what_shares_no_worlds_or_only_a_name_is_refused(tmp_path):
     assert loaded.given(TWO.chip >= 2e15).median == answer().given("chip >= 2e15").median
     with pytest.raises(UsageError, match="expected one name"):
         forecast.quantity("largest-run * 2")
+
+
+def test_a_number_that_has_a_name_is_no_bare_number_whatever_it_is_called():
+    runs = forecast.quantity("largest-run")
+    assert line_of(runs >= forecast.value("1e29 FLOP")) == "largest-run >= 1e29 FLOP"
+    assert line_of(runs >= forecast.quantity("value_of_mine", value=1e29, unit="FLOP")) == ""
+    assert line_of(forecast.value("1 EFLOP/s") * forecast.value("90 day")) == ""
