@@ -154,7 +154,7 @@ class Answer(OtherWords):
     @property
     def result(self) -> ProjectedAnswer:
         """The answer in the projection, with its numbers."""
-        return self.run.answers[self.name]
+        return self.run.answer(self.name)
 
     @cached_property
     def _own_scenario(self) -> Scenario | None:

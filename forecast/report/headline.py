@@ -520,7 +520,7 @@ def first_sentence(answer: FirstAnswer, words: Labels) -> str:
 
 def contestant(run: Projection, name: str, words: Labels) -> str:
     """Return what may come first, as a clause if it has a title."""
-    answer = run.answers[name]
+    answer = run.answer(name)
     return event(answer, {}, words, short=True) if answer.title and isinstance(answer, DateAnswer) else words(name)
 
 

@@ -402,7 +402,6 @@ def _recorded_snapshot(resource: Resource) -> Snapshot | None:
 
 
 def _download_state(resource: Resource, snapshot: Snapshot | None) -> str:
-
     if not resource.remote:
         return "shipped"
     if resource.hash != RECORDED_HASH:

@@ -186,7 +186,7 @@ class Projection(HtmlText):
         return self._tree
 
     def __getitem__(self, group: str) -> xr.DataTree:
-        if group in self.answers and group not in self:
+        if group in self._questions and group not in self:
             raise UnknownNameError("group", group, note=f"the answer is run.answers['{group}']")
         return self._tree[group]  # type: ignore[return-value]
 
@@ -623,7 +623,7 @@ class Projection(HtmlText):
 
     def __repr__(self) -> str:
         """Say what it is of, and what it warns of."""
-        answers = f"{len(self.answers)} answer{'s' * (len(self.answers) != 1)}"
+        answers = f"{len(self._questions)} answer{'s' * (len(self._questions) != 1)}"
         about = f"{len(self.quantities)} quantities, {answers}, {self.settings.draws:,} worlds"
         said = "\n".join([f"<forecast.Projection of '{self.scenario or self.title}': {about}>", *self.read])
         return with_warnings(said, self.warnings)

@@ -82,7 +82,7 @@ def tornado(run: Projection, name: str) -> Tornado | None:
     it is so by the first or by the last date.
     """
     moved = [row for row in first_order(run, name)[:_MAX_DRIVERS] if row["share"] >= MIN_DRIVER_SHARE]
-    question = run.answers[name]
+    question = run.answer(name)
     own = question.headline
     if not moved or own is None or own.medians is not None:
         return None

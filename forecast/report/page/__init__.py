@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from forecast.base.files import safe_output, write_atomic
 from forecast.base.json_text import to_json
@@ -44,6 +44,9 @@ __all__ = [
     "write_page",
 ]
 
+#: A sentence, and a table of texts with its head first.
+Lead: TypeAlias = tuple[str, Sequence[Sequence[str]]]
+
 _HERE = Path(__file__).parent
 #: The ideas of the script, in the order in which they stand in it: the last one draws. That of the engine is served.
 _SCRIPT = (
@@ -68,7 +71,7 @@ def check_format(path: str | os.PathLike[str]) -> None:
 
 def write_page(
     run: Projection, path: str | os.PathLike[str], *, toml: str = "", lever_answers: LeverAnswers | None = None,
-    lead: tuple[str, Sequence[Sequence[str]]] | None = None,
+    lead: Lead | None = None,
 ) -> Path:  # fmt: skip
     """Write the page of a projection's answer.
 
@@ -81,7 +84,7 @@ def write_page(
         The scenario that repeats the answer, which stands in an appendix.
     lever_answers : LeverAnswers, optional
         The answers at places of its levers, which the page then lets a reader move: see `lever_answers`.
-    lead : (str, sequence of rows), optional
+    lead : Lead, optional
         A sentence and a table of texts, its head first, that stand above the answer.
 
     Returns
@@ -117,7 +120,7 @@ class Served:
 
 def html(
     run: Projection, *, toml: str = "", lever_answers: LeverAnswers | None = None,
-    lead: tuple[str, Sequence[Sequence[str]]] | None = None,
+    lead: Lead | None = None,
 ) -> str:  # fmt: skip
     """Return the page of a projection's answer; see `write_page`."""
     return _fill_template(run, toml, lever_answers=lever_answers, lead=lead).html
@@ -172,7 +175,7 @@ def _fill_template(
     engine: Mapping[str, Any] | None = None,
     units_of: Mapping[str, str] = MappingProxyType({}),
     lever_answers: LeverAnswers | None = None,
-    lead: tuple[str, Sequence[Sequence[str]]] | None = None,
+    lead: Lead | None = None,
 ) -> Served:
     from forecast.report.page.draw_encoding import EncodedDraws
     from forecast.report.page.page_data import answer_data, page_contents, settable

@@ -354,9 +354,8 @@ class EncodedDraws:
     def _leading_paths(self) -> tuple[list[str], list[str]]:
         """Return the quantities whose paths the opening question needs, and others that one would look at."""
         known = self.run.numeric
-        names = sorted(
-            {name: None for name, _ in self.answers}, key=lambda name: self.run.answers[name] is not self.run.opening
-        )
+        opens = None if self.run.opening is None else self.run.opening.name
+        names = sorted({name: None for name, _ in self.answers}, key=lambda name: name != opens)
         sides = [self._compared_quantities(name) for name in names]
         asks = sides or self.run.rankings
         shown = self.run.shown if self.run.shown is not None else [] if asks else known
@@ -369,7 +368,7 @@ class EncodedDraws:
         """Return the quantities that a question compares, or the one whose value it asks for."""
         from forecast.formula import parse_condition
 
-        answer = self.run.answers[question]
+        answer = self.run.answer(question)
         if isinstance(answer, ValueAnswer):
             of: Sequence[str] = [answer.text]
         else:  # the number of a choice is a name here
