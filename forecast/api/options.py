@@ -121,6 +121,10 @@ class ConstraintKeys(TypedDict, total=False):
     lower: float
 
 
+#: Options of the command line that Python calls otherwise.
+_COMMAND_WORDS = {"at": "dates", "set": "with_"}
+
+
 def check_keywords(keywords: Mapping[str, object], valid: Sequence[str], where: str) -> None:
     """Raise if a keyword does not exist, with the nearest that does.
 
@@ -130,4 +134,6 @@ def check_keywords(keywords: Mapping[str, object], valid: Sequence[str], where: 
     """
     for name in keywords:
         if name not in valid:
-            raise UnknownNameError("option", name, valid, where=where)
+            own = _COMMAND_WORDS.get(name)
+            note = f"the command's --{name} is '{own}' in Python" if own in valid else ""
+            raise UnknownNameError("option", name, valid, where=where, note=note)

@@ -1,14 +1,17 @@
-"""Numbers as people type them: ``1e12``, ``.5``, and ``70B``, ``1.4T``, ``10M``, ``30k``."""
+"""Numbers as people type them: ``1e12``, ``.5``, and ``70B``, ``1.4T``, ``10M``, ``30k``, ``20 million``, ``3,000``."""
 
 from __future__ import annotations
 
 import re
 
-#: What may follow a number without a blank; after a blank, B is the unit byte.
-POWERS_OF_TEN = {"k": 3, "M": 6, "B": 9, "T": 12}
+#: What may follow a number: letters without a blank (after one, B is the unit byte), and the words that answers use.
+POWERS_OF_TEN = {"k": 3, "M": 6, "B": 9, "T": 12, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
+POWER_PATTERN = r"(?:[kMBT](?!\w)| *(?:thousand|million|billion|trillion)\b)"
 #: A number without a sign; ``float`` alone would also take ``1_000``, ``nan`` and full-width digits.
 DIGITS_PATTERN = r"(?:\d+(?:\.\d+)?|\.\d+|\d+\.(?!\.))"
-NUMBER_PATTERN = rf"{DIGITS_PATTERN}(?:[eE][+-]?\d+|[kMBT](?!\w))?"
+#: One with its thousands apart, as answers write it.
+GROUPED_PATTERN = r"[1-9]\d{0,2}(?:,\d{3})+(?![\d,])(?:\.\d+)?"
+NUMBER_PATTERN = rf"(?:{GROUPED_PATTERN}|{DIGITS_PATTERN})(?:[eE][+-]?\d+|{POWER_PATTERN})?"
 _WHOLE = re.compile(rf"[+-]?{NUMBER_PATTERN}", re.ASCII)
 
 
@@ -27,10 +30,11 @@ def parse_number(text: str) -> float:
 
     Examples
     --------
-    >>> parse_number("70B"), parse_number("-1.4T"), parse_number("1e3")
-    (70000000000.0, -1400000000000.0, 1000.0)
+    >>> parse_number("70B"), parse_number("-1.4T"), parse_number("20 million")
+    (70000000000.0, -1400000000000.0, 20000000.0)
     """
     if not _WHOLE.fullmatch(text):
         raise ValueError(text)
-    power = POWERS_OF_TEN.get(text[-1])
-    return float(text) if power is None else float(f"{text[:-1]}e{power}")
+    text = text.replace(",", "")
+    digits = text.rstrip("kMBTabdhilmnorstu")
+    return float(text) if digits == text else float(f"{digits.rstrip()}e{POWERS_OF_TEN[text[len(digits) :]]}")

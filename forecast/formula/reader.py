@@ -18,7 +18,7 @@ from forecast.base.number_checks import is_real
 from forecast.errors import FormulaError, nearest, printable
 from forecast.formula import tree
 from forecast.formula.functions import FUNCTIONS, SCENARIO_FUNCTIONS
-from forecast.formula.numbers import DIGITS_PATTERN, POWERS_OF_TEN
+from forecast.formula.numbers import DIGITS_PATTERN, GROUPED_PATTERN, POWER_PATTERN, POWERS_OF_TEN
 from forecast.formula.tree import Binary, Call, Comparison, Measured, Name, Node, Number, Sequence, Text, Unary
 
 NAME_PATTERN = re.compile(r"(?!__)[A-Za-z_][A-Za-z0-9_]{0,63}", re.ASCII)
@@ -101,12 +101,14 @@ _UNIT_ENDS = (
 _ONE_COMPARISON = (
     "a condition is one comparison: write min({0}) >= 1 where each must hold, max({0}) >= 1 where one will do"
 )
-#: Where a unit follows a number: a space, and a name or ``1/``.
-_UNIT_START_PATTERN = re.compile(r"(?<![\w.])(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?= +(?:[A-Za-z]|1/))", re.ASCII)
+#: Where a unit follows a number: a space, and a name or ``1/``; or ``%``.
+_UNIT_START_PATTERN = re.compile(r"(?<![\w.])(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?= *%| +(?:[A-Za-z]|1/))", re.ASCII)
 _UNIT_WORD = r"(?:[A-Za-z]\w*|\([\w*/ .-]*\))(?: *\*\* *-?\d(?:\.\d+)?)?"
-_UNIT_AFTER_PATTERN = re.compile(rf" +(?:1(?=/)|{_UNIT_WORD})(?:(?:[*/]| +){_UNIT_WORD})*", re.ASCII)
-#: A number with what stands for a power of ten: ``70B``.
-_SHORT = re.compile(rf"(?<![\w.])({DIGITS_PATTERN})([{''.join(POWERS_OF_TEN)}])(?!\w)", re.ASCII)
+_UNIT_AFTER_PATTERN = re.compile(rf" *%| +(?:1(?=/)|{_UNIT_WORD})(?:(?:[*/]| +){_UNIT_WORD})*", re.ASCII)
+#: A number with what stands for a power of ten: ``70B``, ``20 million``.
+_SHORT = re.compile(rf"(?<![\w.]){DIGITS_PATTERN}({POWER_PATTERN})", re.ASCII)
+#: ``14,000``, or a bracket, inside which a comma separates.
+_GROUPED = re.compile(rf"(?<![\w.,]){GROUPED_PATTERN}|[\[\](){{}}]", re.ASCII)
 _TEXT_PATTERN = re.compile(r"""'[^'"\\]{0,64}'|"[^'"\\]{0,64}\"""", re.ASCII)
 
 
@@ -178,6 +180,7 @@ class Reader:
         self.written = self.source.strip()
         self.code = _TEXT_PATTERN.sub(lambda quoted: " " * len(quoted[0]), self.source) if scenario else self.source
         self._check_characters()
+        self._join_thousands()
         self.powers = dict(self._take_powers())
         self.units = dict(self._take_units()) if scenario else {}
         self._check_words()
@@ -199,14 +202,23 @@ class Reader:
             if depth > MAX_FORMULA_DEPTH // 2:
                 self.fail(f"has more than {MAX_FORMULA_DEPTH // 2} nested parentheses", position)
 
+    def _join_thousands(self) -> None:
+        """Take the commas out of ``14,000`` where none separates: outside brackets."""
+        depth = 0
+        for found in _GROUPED.finditer(self.code) if self.scenario else ():
+            depth += (found[0] in "([{") - (found[0] in ")]}")
+            if depth == 0 and "," in found[0]:
+                joined = found[0].replace(",", "").ljust(len(found[0]))
+                self.source = f"{self.source[: found.start()]}{joined}{self.source[found.end() :]}"
+                self.code = f"{self.code[: found.start()]}{joined}{self.code[found.end() :]}"
+
     def _take_powers(self) -> Iterator[tuple[int, int]]:
         """Take the letters of ``70B`` out of the source, and yield where each number stands with its power of ten."""
         for short in _SHORT.finditer(self.code):
-            at = short.end() - 1
-            self.source = f"{self.source[:at]} {self.source[at + 1 :]}"
-            yield short.start(), POWERS_OF_TEN[short[2]]
-        for at in (short.end() - 1 for short in _SHORT.finditer(self.code)):
-            self.code = f"{self.code[:at]} {self.code[at + 1 :]}"
+            start, end = short.span(1)
+            self.source = f"{self.source[:start]}{' ' * (end - start)}{self.source[end:]}"
+            self.code = f"{self.code[:start]}{' ' * (end - start)}{self.code[end:]}"
+            yield short.start(), POWERS_OF_TEN[short[1].strip()]
 
     def _take_units(self) -> Iterator[tuple[int, str]]:
         """Take the units after numbers out of the source, and yield where each number stands with its unit."""

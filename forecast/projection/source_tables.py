@@ -111,7 +111,8 @@ def reach(graph: ScenarioGraph, fits: ModelFits, read: Iterable[Path] = ()) -> d
     """Return the date of the newest datum by table or file, ISO; what states no date is not listed.
 
     Of what a trend is fitted to it is the last observation that counts, under the name of the quantity where the data
-    have none; of any other table the last date in the one column that holds dates, where it has exactly one.
+    have none; of a table in which figures are looked up by date the newest of theirs; of any other table the last date
+    in the one column that holds dates, where it has exactly one.
 
     Parameters
     ----------
@@ -122,11 +123,17 @@ def reach(graph: ScenarioGraph, fits: ModelFits, read: Iterable[Path] = ()) -> d
     """
     found: dict[str, list[Any]] = {}
     told: set[str] = set()
+    looked_up: dict[str, str] = {}
+    for node in graph.nodes.values():
+        for name, day in node.read_dates.items():
+            looked_up[name] = max(day, looked_up.get(name, ""))
     for name, model in tables_read(graph):
         with contextlib.suppress(ForecastError):
             date = None if model is None else _last_observed(model, fits)
             if date is not None and model is not None:
                 told.add(model.name)
+            if date is None and name in looked_up:
+                date = np.datetime64(looked_up[name])
             date = _last_date(name, fits.as_of) if date is None else date
             if date is not None:
                 found.setdefault(table_label(name), []).append(date)

@@ -30,6 +30,7 @@ from forecast.contract.registry import Record, get_registry
 from forecast.contract.specs import EstimateSpec, QuantitySpec, RivalForecast, TrendSpec
 from forecast.errors import ForecastError, UnknownNameError, UsageError, first_names, nearest, printable
 from forecast.formula import SCENARIO_FUNCTIONS, TIME_NAMES, Comparison, Name, Node, parse_expression
+from forecast.formula.numbers import NUMBER_PATTERN
 from forecast.formula.reader import RESERVED_NAMES
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ _SHAPES = {
 _FILE_PATTERN = re.compile(r"""(?P<quote>["'])(?P<quoted>[^"']+)(?P=quote):|(?P<path>[^\s:*()<>='"]+\.\w{1,10}):""")
 _AFTER_COLUMN_PATTERN = re.compile(r"\s*($|[-+*/<>=!),])")
 #: A number takes the unit that follows it, so that no part of one is looked up: ``1 EFLOP/s``, ``3 FLOP/(s*USD)``.
-_MEASURED_TEXT = r"(?<![\w.])(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[kMBT]?(?: +(?:1/)?[A-Za-z(][\w*/().]*)?"
+_MEASURED_TEXT = rf"(?<![\w.]){NUMBER_PATTERN}(?: +(?:1/|(?:an?|per) +)?[A-Za-z(][\w*/().]*(?: +(?:an?|per) +\w+)?)?"
 _WORD = re.compile(rf"(?P<number>{_MEASURED_TEXT})|(?P<name>[A-Za-z_][\w./:@-]*)|(?P<other>.)", re.ASCII | re.DOTALL)
 #: What begins a level that is waited for.
 _LEVEL_PATTERN = re.compile(r"\s*[<>=]")

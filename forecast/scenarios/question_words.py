@@ -46,9 +46,13 @@ _CHANCE_PATTERN = re.compile(
 )
 #: What asks for a level from above.
 _FALL_PATTERN = re.compile(r"\b(?:less than|below|under|cheaper than|falls? to|drops? to|down to|at most)\b")
+#: And from below, of what one waits for to fall.
+_RISE_PATTERN = re.compile(
+    r"\b(?:more than|over|above|at least|exceeds?|surpass|rises? to|climbs? to|up to|doubles?)\b"
+)
 #: What asks for a share.
 _SHARE_PATTERN = re.compile(r"\b(?:what|which) (?:share|fraction|percentage|proportion|part)|\bproportion of")
-_PER = {"hr": "hour", "h": "hour", "yr": "year", "annum": "year", "million token": "Mtoken"}
+_PER = {"hr": "hour", "h": "hour", "yr": "year", "annum": "year", "million token": "Mtoken", "kwh": "kWh"}
 #: Formats of numbers, as quantities and people call them.
 _FORMAT_PATTERN = re.compile(
     r"\b(?:(?P<bits>4|8|16|32)[ -]?bits?|bf(?P<brain>16)|int(?P<whole>4|8)|(?P<single>single) precision"
@@ -83,8 +87,8 @@ _WORK_PATTERN = re.compile(
 _DEVICE_PATTERN = re.compile(r"\b(?!fp\d)(?:[a-z]+\d\w*?|\d{4,}\w*?)(?=s?\b)")
 _AMOUNT_PATTERN = re.compile(
     r"(?<![\w.-])(?P<dollar>\$\s*)?(?P<number>\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?)\s*"
-    r"(?P<multiple>thousand|million|billion|trillion|[kmbt](?![a-z/]))?\s*(?P<unit>[a-z$]+(?:/[a-z]+)?|%)?"
-    r"(?:\s*(?:per|an?|/)\s*(?P<per>hour|hr|h|year|yr|annum|million token)s?\b)?"
+    r"(?P<multiple>thousand|million|billion|trillion|[kmbt](?![a-z/]))?\s*(?P<unit>(?!(?:per|an?)\b)[a-z$]+(?:/[a-z]+)?|%)?"
+    r"(?:\s*(?:per|an?|/)\s*(?P<per>hour|hr|h|year|yr|annum|million token|kwh)s?\b)?"
     r"|\b(?:an?|one) (?P<one>dollar|token|[a-z]*watt(?![ -]hour)|[a-z]+flop)\b"
 )
 _BIG = r"(?:thousand|million|billion|trillion)\b"
@@ -93,6 +97,10 @@ _SPELLINGS: tuple[tuple[str, Any], ...] = (
     (r"(?:\b(\d[\d.]*) ?[x*×] ?)?\b10 ?(?:\^|\*\*) ?(\d+)\b", lambda m: f"{m[1] or 1}e{m[2]}"),
     (r"\b(\d[\d.,]*) ?(?:percent|per cent)\b", r"\1 %"), (r"(?<=\d)bn\b", " billion"), (r"(?<=\d)tn\b", " trillion"),
     (r"\b(?:u\.s\.|us) ?(dollars?\b|\$)", r"\1"), (r"\b1m tokens?\b", "million tokens"),
+    (r"(?<!per )(?:\b(?:an?|one|1) )?\bmillion tokens?\b"
+     r"(.*?\b(?:costs?|sells?)\b.*?(?:\d ?(?:cents?|dollars?|usd)\b|\$ ?\d[\d.]*))",
+     r"tokens\1 per million tokens"),
+    (r"(\btokens?\b.*) per (?:1m|million)\b(?! tokens?\b)", r"\1 per million tokens"),
     (r"\b(?:comput(?:e|ing)|processing) power\b", "compute"), (r"\br ?& ?d\b", "research"),
     (rf"\b({'|'.join(_NUMBER_WORDS)}) hundred\b", lambda m: f"{100 * _NUMBER_WORDS[m[1]]}"),
     (rf"\bhalf an?\b(?= {_BIG})", "0.5"), (rf"\b(?:an?|one)\b(?= {_BIG}(?! tokens?\b))", "1"),
@@ -190,7 +198,8 @@ def readings(question: str, most: int = 5) -> list[Reading]:
         text = re.sub(pattern, read, text)
     at, rest = _take_date(text)
     is_past, at = bool(at) and at < today(), "" if at < today() else at  # of which nothing is forecast
-    dated, falls, chance = (p.search(text) is not None for p in (_WHEN_PATTERN, _FALL_PATTERN, _CHANCE_PATTERN))
+    asked = (_WHEN_PATTERN, _FALL_PATTERN, _RISE_PATTERN, _CHANCE_PATTERN)
+    dated, falls, rises, chance = (pattern.search(text) is not None for pattern in asked)
     found: list[tuple[Reading, _Match]] = []
     for match in _ranked(rest, dated=dated, at=at):
         spec = match.spec
@@ -199,7 +208,10 @@ def readings(question: str, most: int = 5) -> list[Reading]:
             found.append((Reading(text=spec.name, setting=_setting_of_amount(spec, amounts), command="run"), match))
         elif not spec.forecast:
             found.append((Reading(text=spec.name, command="quantities show"), match))
-        elif (formula := _formula(spec, amounts, dated=dated, chance=chance, falls=falls)) is not None:
+        elif (
+            formula := _formula(spec, amounts, asked=dated or chance or falls, dated=dated,
+                                falls=falls or (spec.falls and not rises))
+        ) is not None:  # fmt: skip
             found.append((Reading(text=formula, at=at, setting=match.setting), match))
     title = _take_date(question.casefold())[1].strip(" ?.,")  # which is what is meant, whatever else has its words
     found.sort(key=lambda each: each[1].spec.title.casefold() != title)
@@ -459,7 +471,7 @@ def _same_unit(one: str, other: str) -> bool:
 
 
 def _formula(
-    spec: QuantitySpec, amounts: Sequence[tuple[str, str]], *, dated: bool, chance: bool, falls: bool
+    spec: QuantitySpec, amounts: Sequence[tuple[str, str]], *, asked: bool, dated: bool, falls: bool
 ) -> str | None:
     """Return the question of a quantity with the numbers that stand in words; None where they do not go together."""
     level_units = [unit for _, unit in amounts]
@@ -468,8 +480,7 @@ def _formula(
         # a bare number is in the quantity's unit
         level = f"{amounts[0][0]} {_level_unit(spec, level_units[0]) if level_units[0] else spec.unit}".strip()
         level = f"{float(amounts[0][0]) / 100:g}" if level_units[0] == "%" else level
-        op = "<=" if falls or spec.unit == "nm" else ">="
-        return f"{spec.name} {op} {level}" if dated or chance or falls else spec.name
+        return f"{spec.name} {'<=' if falls else '>='} {level}" if asked else spec.name
     if amounts and _is_factor(spec, level_units):
         if len(amounts) == 2:
             return f"{spec.name} * {levels[0]} >= {levels[1]}"

@@ -32,11 +32,16 @@ MAX_ROWS_TRIED = 1000
 
 @dataclass(frozen=True)
 class ReadValue:
-    """A number that was read, with its unit and its qualifiers."""
+    """A number that was read, with its unit, its qualifiers, and the table and the date (ISO) of the rows it is from.
+
+    The date is empty where the rows are not chosen by one.
+    """
 
     value: float
     unit: str
     qualifiers: Mapping[str, str]
+    table: str = ""
+    date: str = ""
 
 
 @dataclass
@@ -136,6 +141,7 @@ class Tables:
             keep &= self._mask(table, column, text, at)
         if not keep.any():
             return None
+        date = ""
         if cell.latest:
             dates = columns.column(cell.latest)
             if dates.dtype.kind != "M":
@@ -147,7 +153,9 @@ class Tables:
             keep &= own if cell.own else True
             if not keep.any():
                 return None
-            keep &= dates == dates[keep].max()
+            newest = dates[keep].max()
+            keep &= dates == newest
+            date = str(newest)[:10]
         figures = np.unique(value[keep])
         if len(figures) > 1 and not cell.aggregate:
             differ = f"{int(keep.sum())} rows match and differ ({figures[0]:g} and {figures[1]:g})"
@@ -156,7 +164,7 @@ class Tables:
         stated = {n: v for n in qualifiers.ATTRIBUTES if (v := self._states(dataset, columns, cell.column, n, rows))}
         stated |= {**series.of_column(dataset, cell.column), **cell.qualifiers}
         unit = columns.units.get(cell.column, "")
-        return ReadValue(float(value[rows[0]]), unit, {n: v for n, v in stated.items() if v})
+        return ReadValue(float(value[rows[0]]), unit, {n: v for n, v in stated.items() if v}, cell.table, date)
 
     @staticmethod
     def _states(dataset: xr.Dataset, columns: Columns, column: str, attribute: str, rows: Any) -> str:

@@ -95,6 +95,7 @@ image = [image]
 sample = [sample]
 nat = [nat]
 USD = [currency]
+cent = USD / 100
 """
 
 #: One definition a line, as pint reads them.

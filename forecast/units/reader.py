@@ -42,6 +42,8 @@ _WORD_UNITS = {
     "sec": "s",
     "hours": "h",
 }
+#: ``a year``, ``USD an hour``, ``tokens per second``.
+_RATE_WORD = re.compile(r"(^|\s+)(?:an?|per)\s+(?=[A-Za-z])")
 #: No rate stands here: it changes by the day.
 _CURRENCIES = frozenset({"EUR", "GBP", "JPY", "CNY", "CHF", "INR", "KRW", "CAD", "AUD", "€", "£", "¥", "euro", "euros"})
 
@@ -138,7 +140,7 @@ class _UnitReader:
         if not isinstance(text, str):
             fail(f"expected a unit as text, got {type(text).__name__}", where)
         self.text = text
-        text = text.translate(str.maketrans(_SPELLINGS))
+        text = _RATE_WORD.sub(lambda found: "/" if found[1] else "1/", text.translate(str.maketrans(_SPELLINGS)))
         if len(text) > MAX_UNIT_CHARACTERS:
             self.fail(f"has {len(text)} characters; the limit is {MAX_UNIT_CHARACTERS}")
         self.tokens: list[str] = []

@@ -146,6 +146,8 @@ def test_what_the_answer_does_not_depend_on_is_refused(asked, verb):
 def test_an_unknown_option_suggests_the_nearest():
     with pytest.raises(UnknownNameError, match="until"):
         (forecast.value(1, name="x") >= 1).when(untill=2030)
+    with pytest.raises(UnknownNameError, match="the command's --at is 'dates' in Python"):
+        forecast.ask("largest-run", at=2030)
 
 
 def test_the_scenario_of_an_answer_can_be_written(asked, tmp_path):

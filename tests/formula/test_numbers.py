@@ -1,12 +1,14 @@
-"""Numbers with a letter for a power of ten: 70B, 1.4T, 10M, 30k."""
+"""Numbers with a letter or a word for a power of ten, and as answers write them: 70B, 1.4T, 20 million, 14,000 h."""
 
 import pytest
 from hypothesis import given, strategies as st
 
 import forecast
-from forecast import formula
+from forecast import formula, units
 from forecast.errors import FormulaError, UsageError
 from forecast.formula.numbers import POWERS_OF_TEN, parse_number
+from forecast.report.words.number_text import amount
+from forecast.scenarios.settings.setting_values import parse_measured
 from toolkit import command
 
 
@@ -25,6 +27,39 @@ def test_a_letter_is_its_power_of_ten_to_the_last_bit(digits, letter, sign):
 def test_other_letters_are_no_numbers(text):
     with pytest.raises(ValueError, match=r".*"):
         parse_number(text)
+
+
+UNITS = (
+    "USD", "USD/h", "USD/Mtoken", "USD/year", "W", "FLOP", "FLOP/s", "FLOP/s/USD", "param", "token", "h", "day", "kg",
+    "GiB", "nm", "percent", "1/year",
+)  # fmt: skip
+
+
+@given(st.floats(-9, 30), st.sampled_from(UNITS))
+def test_what_an_answer_prints_is_read_as_it_was_meant(power, unit):
+    value = 10**power
+    shown = amount(value, unit)
+    number, own = parse_measured(shown)
+    assert units.convert(number, own, unit, where="") == pytest.approx(value, rel=0.06)  # two digits
+    quantities, questions = {"x": {"value": value, "unit": unit}}, {"more": {"when": f"0.9 * x <= {shown}"}}
+    record = {"quantities": quantities, "start": 2026, "until": 2027}
+    assert forecast.scenario(questions=questions, **record).ask(draws=2).already == 1.0
+    less = {"more": {"when": f"1.1 * x <= {shown}"}}
+    assert forecast.scenario(questions=less, **record).ask(draws=2).already == 0.0
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [("x >= 1,200", "x >= 1200"), ("x >= 20 billion USD", "x >= 20000000000 USD"), ("x >= 95%", "x >= 95 %")],
+)
+def test_thousands_words_and_percent_are_read_in_a_formula(text, read):
+    assert formula.parse_condition(text).text == read
+
+
+@pytest.mark.parametrize("text", ["x >= 1,20", "x >= 1,2000", "x >= 0,200", "x >= 12,34,567"])
+def test_a_comma_that_parts_no_thousands_is_refused(text):
+    with pytest.raises(FormulaError):
+        formula.parse_condition(text)
 
 
 def test_a_short_number_may_have_a_unit_and_stands_where_it_was_written():

@@ -20,7 +20,7 @@ SCENARIOS = {
     ),
     "token-cost": (
         "A million tokens as good as GPT-4 of 2023 (MMLU) cost 1 cent by",
-        ("ten_cents", "cheapest"),
+        ("one_cent", "cheapest"),
         ("TFLOP/s",),
     ),
 }

@@ -166,6 +166,7 @@ class TableValue(QuantityKind):
             own=own,
             quantity=self,
             figures={at: units.convert(f.value, f.unit, unit, where=key) for at, f in figures.items()},
+            read_dates={f.table: f.date for f in sorted(figures.values(), key=lambda f: f.date) if f.date},
             bases={at: f.qualifiers for at, f in figures.items()}
             if any(f.qualifiers for f in figures.values())
             else {},

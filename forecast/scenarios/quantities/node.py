@@ -52,6 +52,8 @@ class Node:
         What it is for each combination of `own`, where its numbers hold choices; `quantity` is then the first.
     figures : mapping of combination to float
         What was read in a table for each combination of `own`, in `unit`.
+    read_dates : mapping of str to str
+        The newest date, ISO, by which a row was chosen of each table that these were read in.
     bases : mapping of combination to qualifiers
         What is stated beside its unit, for each combination of `dims`; empty where nothing ever is.
     limits : Limits or None
@@ -77,6 +79,7 @@ class Node:
     fixed: float | None = None
     variants: Mapping[Combination, QuantityKind] = field(default_factory=dict)
     figures: Mapping[Combination, float] = field(default_factory=dict)
+    read_dates: Mapping[str, str] = field(default_factory=dict)
     bases: Mapping[Combination, Qualifiers] = field(default_factory=dict)
     limits: Limits | None = None
     changes: tuple[Change, ...] = ()
