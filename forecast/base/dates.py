@@ -16,8 +16,11 @@ if TYPE_CHECKING:
 
     from forecast.base.arrays import Array
 
+_MONTHS = "january february march april may june july august september october november december".split()
 #: What the names of the months begin with, in their order.
-MONTH_STARTS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+MONTH_STARTS = tuple(name[:3] for name in _MONTHS)
+#: A month as answers write it, with a day before it or without.
+_IN_WORDS_PATTERN = re.compile(r"(?:(\d{1,2}) +)?([A-Za-z]{3,9})\.? +(\d{4})", re.ASCII)
 #: Beyond this many years a double no longer tells days apart.
 MAX_YEARS = 1e8
 
@@ -151,10 +154,13 @@ def parse_year(value: object, where: str, error: type[ForecastError] = UsageErro
     --------
     >>> [parse_year(date, "until") for date in (2030.5, "2030", "2030-07-02")]
     [2030.5, 2030.0, 2030.4986301369863]
-    >>> parse_year("2030-07", "until") == parse_year("2030-07-01", "until")
+    >>> parse_year("2030-07", "until") == parse_year("2030-07-01", "until") == parse_year("July 2030", "until")
     True
     """
     text = value.isoformat() if isinstance(value, datetime.date) else str(value).strip()
+    if said := _IN_WORDS_PATTERN.fullmatch(text):
+        month = next((n for n, name in enumerate(_MONTHS, 1) if name.startswith(said[2].lower())), 0)
+        text = f"{said[3]}-{month:02}" + (f"-{said[1]:0>2}" if said[1] else "")
     try:
         if is_real(value) or re.fullmatch(r"\d+(\.\d+)?", text, re.ASCII):
             year = float(text)

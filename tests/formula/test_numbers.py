@@ -1,12 +1,16 @@
 """Numbers with a letter or a word for a power of ten, and as answers write them: 70B, 1.4T, 20 million, 14,000 h."""
 
+import datetime
+
 import pytest
 from hypothesis import given, strategies as st
 
 import forecast
 from forecast import formula, units
+from forecast.base.dates import parse_year
 from forecast.errors import FormulaError, UsageError
 from forecast.formula.numbers import POWERS_OF_TEN, parse_number
+from forecast.report.words.date_text import day_text
 from forecast.report.words.number_text import amount
 from forecast.scenarios.settings.setting_values import parse_measured
 from toolkit import command
@@ -46,6 +50,18 @@ def test_what_an_answer_prints_is_read_as_it_was_meant(power, unit):
     assert forecast.scenario(questions=questions, **record).ask(draws=2).already == 1.0
     less = {"more": {"when": f"1.1 * x <= {shown}"}}
     assert forecast.scenario(questions=less, **record).ask(draws=2).already == 0.0
+
+
+@given(st.dates(datetime.date(1900, 1, 1), datetime.date(2200, 1, 1)))
+def test_a_date_that_an_answer_prints_is_that_date(day):
+    assert parse_year(day_text(day.isoformat()), "at") == parse_year(day.isoformat(), "at")
+    assert parse_year(f"{day:%b %Y}", "at") == parse_year(f"{day:%Y-%m}", "at")
+
+
+@pytest.mark.parametrize("text", ["Junk 2030", "31 February 2030", "by 2031", "Ma 2030", "12 2030"])
+def test_what_is_no_date_in_words_is_refused(text):
+    with pytest.raises(UsageError, match="expected a date such as"):
+        parse_year(text, "at")
 
 
 @pytest.mark.parametrize(
