@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
     from forecast.base.arrays import Array
 
-_MONTHS = "january february march april may june july august september october november december".split()
+_MONTHS = (
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+    "december",
+)  # fmt: skip
 #: What the names of the months begin with, in their order.
 MONTH_STARTS = tuple(name[:3] for name in _MONTHS)
 #: A month as answers write it, with a day before it or without.
