@@ -51,7 +51,7 @@ def find(words: str) -> RecordList:
     --------
     >>> import forecast
     >>> forecast.find("linpack top500")[0]["name"]
-    'hardware/linpack'
+    'hardware/supercomputer-hpl'
     """
     _, rows, nothing = find_records([words])
     return RecordList(rows, headline=nothing, columns=("kind", "name", "title"))
@@ -100,8 +100,13 @@ def find_records(words: Iterable[str]) -> tuple[list[Record], list[dict[str, Any
     # parsing the files of all tables and scenarios takes longer than the rest: those that lack a word are left out
     texts = {(r.spec.kind, r.full_name): (r, _search_texts(r)) for r in records if _may_hold(r, search_words)}
     worths = {key: _match_score(search_words, searched) for key, (_, searched) in texts.items()}
-    ranked = sorted((-worth, SEARCHED_KINDS.index(kind), name) for (kind, name), worth in worths.items() if worth)
-    found = [texts[SEARCHED_KINDS[kind], name][0] for _, kind, name in ranked]
+
+    def order(key: tuple[str, str]) -> tuple[bool, float, int, str]:  # what can be asked by these words is first
+        called = " ".join(texts[key][1][:2])
+        asked = key[0] == "quantity" and all(word in called for word in search_words)
+        return not asked, -worths[key], SEARCHED_KINDS.index(key[0]), key[1]
+
+    found = [texts[key][0] for key in sorted((key for key, worth in worths.items() if worth), key=order)]
     result = [
         {"kind": r.spec.kind, "name": r.full_name, "title": r.spec.title, "unit": _record_unit(r), **record_origin(r)}
         for r in found

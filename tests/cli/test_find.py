@@ -60,10 +60,16 @@ def test_a_name_comes_before_a_title_and_a_title_before_a_source(demo, capsys):
 
 
 def test_a_whole_word_comes_before_a_part_of_one(capsys):
-    rows = names(capsys, "gpu")
+    rows = [row["name"] for row in found(capsys, "find", "gpu") if row["kind"] != "quantity"]
     parts = [name for name in rows if "gpu" not in name.replace("/", "-").split("-")]
     assert parts
     assert rows[-len(parts) :] == parts
+
+
+def test_what_can_be_asked_comes_first(capsys):
+    kinds = [row["kind"] for row in found(capsys, "find", "training run")]
+    assert kinds[:3] == ["quantity"] * 3
+    assert {"model", "table"} <= set(kinds)
 
 
 @pytest.mark.parametrize("words", [("stripes", "grow"), ("grow", "STRIPES"), ("stripes grow",)])
