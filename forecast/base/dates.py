@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
     from forecast.base.arrays import Array
 
-_MONTHS = (
+_ENGLISH_MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
     "december",
 )  # fmt: skip
 #: What the names of the months begin with, in their order.
-MONTH_STARTS = tuple(name[:3] for name in _MONTHS)
+MONTH_STARTS = tuple(name[:3] for name in _ENGLISH_MONTHS)
 #: A month as answers write it, with a day before it or without.
 _IN_WORDS_PATTERN = re.compile(r"(?:(\d{1,2}) +)?([A-Za-z]{3,9})\.? +(\d{4})", re.ASCII)
 #: Beyond this many years a double no longer tells days apart.
@@ -162,7 +162,7 @@ def parse_year(value: object, where: str, error: type[ForecastError] = UsageErro
     """
     text = value.isoformat() if isinstance(value, datetime.date) else str(value).strip()
     if said := _IN_WORDS_PATTERN.fullmatch(text):
-        month = next((n for n, name in enumerate(_MONTHS, 1) if name.startswith(said[2].lower())), 0)
+        month = next((n for n, name in enumerate(_ENGLISH_MONTHS, 1) if name.startswith(said[2].lower())), 0)
         text = f"{said[3]}-{month:02}" + (f"-{said[1]:0>2}" if said[1] else "")
     try:
         if is_real(value) or re.fullmatch(r"\d+(\.\d+)?", text, re.ASCII):

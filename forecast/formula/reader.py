@@ -108,7 +108,7 @@ _UNIT_AFTER_PATTERN = re.compile(rf" *%| +(?:1(?=/)|{_UNIT_WORD})(?:(?:[*/]| +){
 #: A number with what stands for a power of ten: ``70B``, ``20 million``.
 _SHORT = re.compile(rf"(?<![\w.]){DIGITS_PATTERN}({POWER_PATTERN})", re.ASCII)
 #: ``14,000``, or a bracket, inside which a comma separates.
-_GROUPED = re.compile(rf"(?<![\w.,]){GROUPED_PATTERN}|[\[\](){{}}]", re.ASCII)
+_THOUSANDS = re.compile(rf"(?<![\w.,]){GROUPED_PATTERN}|[\[\](){{}}]", re.ASCII)
 _TEXT_PATTERN = re.compile(r"""'[^'"\\]{0,64}'|"[^'"\\]{0,64}\"""", re.ASCII)
 
 
@@ -205,7 +205,7 @@ class Reader:
     def _join_thousands(self) -> None:
         """Take the commas out of ``14,000`` where none separates: outside brackets."""
         depth = 0
-        for found in _GROUPED.finditer(self.code) if self.scenario else ():
+        for found in _THOUSANDS.finditer(self.code) if self.scenario else ():
             depth += (found[0] in "([{") - (found[0] in ")]}")
             if depth == 0 and "," in found[0]:
                 joined = found[0].replace(",", "").ljust(len(found[0]))

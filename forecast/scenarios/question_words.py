@@ -27,7 +27,7 @@ from forecast.errors import ForecastError
 CLEAR_SHARE, NAME_CLEAR, LEVEL_CLEAR = 0.45, (0.7, 1.15), (0.4, 1.8)
 #: What shares less is about something else; and a scenario that has its title alone.
 LEAST_SHARE, LEAST_TITLE_SHARE = 0.1, 0.3
-_WORD_PATTERN = re.compile(r"[a-z0-9]+(?:/[a-z]+)?")
+_ASKED_WORD_PATTERN = re.compile(r"[a-z0-9]+(?:/[a-z]+)?")
 _DATE_WORDS_PATTERN = re.compile(
     r"\b(?:(?:in|by|until|of|before|at|the) )*(?:(?P<part>end of|late|mid|middle of)[ -]|"
     r"(?:(?P<day>0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)? (?:of )?)?"
@@ -51,7 +51,7 @@ _RISE_PATTERN = re.compile(
     r"\b(?:more than|over|above|at least|exceeds?|surpass|rises? to|climbs? to|up to|doubles?)\b"
 )
 #: What asks for a share.
-_SHARE_PATTERN = re.compile(r"\b(?:what|which) (?:share|fraction|percentage|proportion|part)|\bproportion of")
+_ASKED_SHARE_PATTERN = re.compile(r"\b(?:what|which) (?:share|fraction|percentage|proportion|part)|\bproportion of")
 _PER = {"hr": "hour", "h": "hour", "yr": "year", "annum": "year", "million token": "Mtoken", "kwh": "kWh"}
 #: Formats of numbers, as quantities and people call them.
 _FORMAT_PATTERN = re.compile(
@@ -268,7 +268,7 @@ def _take_device(spec: QuantitySpec | ScenarioSpec, text: str, known: set[str]) 
         parts = {value: set(re.split(r"\W+", value)) for value in choices[key].values}
         fitting = [value for value, its in parts.items() if its & marks]
         if fitting:
-            said = set(_WORD_PATTERN.findall(text))
+            said = set(_ASKED_WORD_PATTERN.findall(text))
             own = max(fitting, key=lambda v: (len(parts[v] & said), -len(parts[v] - said), v == default))
             rest = re.sub(rf"\b(?:{'|'.join(map(re.escape, sorted(parts[own])))})s?\b", " ", text)
             return rest, "" if own == default else f"{key}={own}"
@@ -346,7 +346,7 @@ def _as_typed(number: str, multiple: str) -> str:
 def _stemmed_words(text: str) -> list[str]:
     plain = re.sub(r"(\d+) ?(?:%|percent\b|per cent\b)", r"\1pct", _FORMAT_PATTERN.sub(_format, text.casefold()))
     plain = plain.replace("kilowatt-hour", "kwh").replace("kilowatt hour", "kwh")
-    words = (w for w in _WORD_PATTERN.findall(plain.replace("-", " ")) if w not in _STOP_WORDS)
+    words = (w for w in _ASKED_WORD_PATTERN.findall(plain.replace("-", " ")) if w not in _STOP_WORDS)
     return [_SYNONYMS.get(word, _SYNONYMS.get(stem := _stem_word(word), stem)) for word in words]
 
 
@@ -407,7 +407,7 @@ def _ranked(text: str, *, dated: bool, at: str) -> list[_Match]:
         if isinstance(spec, QuantitySpec):
             hinted = [unit for word in words if (unit := _UNIT_WORDS.get(word))]
             share *= 1.5 if any(_same_unit(unit, spec.unit) for unit in hinted) else 1.0
-            share *= 1.5 if spec.scale == "share" and _SHARE_PATTERN.search(text) else 1.0
+            share *= 1.5 if spec.scale == "share" and _ASKED_SHARE_PATTERN.search(text) else 1.0
             share *= _fit_of_units(spec, level_units, dated=dated)
             share *= 1.0 if spec.forecast or not (dated or level_units) else 0.7  # which can be shown, and not asked
         elif level_units:

@@ -15,7 +15,7 @@ _SCALED = re.compile(r"(?P<prefix>[kMGTPE]?)(?P<unit>FLOP/s|FLOP|W|Wh|TEPS|Hz|bi
 _MONEY = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
 _LARGEST_MONEY = 1e16
 #: Units that are named otherwise than the reader of units spells them.
-_NAMED = {
+_SPOKEN_UNITS = {
     "hour": "h",
     "minute": "min",
     "year": "years",
@@ -217,7 +217,7 @@ def scale_of(values: Sequence[float], unit: str) -> tuple[float, str]:
     if unit in ("min", "minute") and any(abs(value) >= _MAX_MINUTES for value in values if math.isfinite(value)):
         return 60.0, "h"
     text = units.label(unit) if unit and unit != "-" else ""  # as tables show what has none
-    return 1.0, _NAMED.get(text, text)
+    return 1.0, _SPOKEN_UNITS.get(text, text)
 
 
 def _money(values: Sequence[float], rest: str) -> tuple[float, str]:
