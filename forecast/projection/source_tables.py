@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forecast import tables
-from forecast.base.dates import from_decimal_year
+from forecast.base.dates import from_decimal_year, year_of
 from forecast.base.lazy import xr
 from forecast.contract.registry import get_registry
 from forecast.errors import DataError, ForecastError, UnknownNameError, UsageError, printable
@@ -124,8 +124,8 @@ def reach(graph: ScenarioGraph, fits: ModelFits, read: Iterable[Path] = ()) -> d
     found: dict[str, list[Any]] = {}
     told: set[str] = set()
     looked_up: dict[str, str] = {}
-    for node in graph.nodes.values():
-        for name, day in node.read_dates.items():
+    for name, day, _ in (row for node in graph.nodes.values() for each in node.histories.values() for row in each):
+        if fits.as_of is None or year_of(day) <= fits.as_of:
             looked_up[name] = max(day, looked_up.get(name, ""))
     for name, model in tables_read(graph):
         with contextlib.suppress(ForecastError):

@@ -32,16 +32,18 @@ MAX_ROWS_TRIED = 1000
 
 @dataclass(frozen=True)
 class ReadValue:
-    """A number that was read, with its unit, its qualifiers, and the table and the date (ISO) of the rows it is from.
+    """A number that was read in a table, with its unit and its qualifiers.
 
-    The date is empty where the rows are not chosen by one.
+    Where rows are chosen by a date, `history` has the dates, ISO, and what stood there, the newest first; elsewhere
+    `since` is the day from which the row was known, the first of its dates: of a device that of its release.
     """
 
     value: float
     unit: str
     qualifiers: Mapping[str, str]
-    table: str = ""
-    date: str = ""
+    table: str
+    history: tuple[tuple[str, float], ...] = ()
+    since: str = ""
 
 
 @dataclass
@@ -141,7 +143,8 @@ class Tables:
             keep &= self._mask(table, column, text, at)
         if not keep.any():
             return None
-        date = ""
+        history: tuple[tuple[str, float], ...] = ()
+        best = np.max if cell.aggregate == "highest" else np.min
         if cell.latest:
             dates = columns.column(cell.latest)
             if dates.dtype.kind != "M":
@@ -153,18 +156,21 @@ class Tables:
             keep &= own if cell.own else True
             if not keep.any():
                 return None
-            newest = dates[keep].max()
-            keep &= dates == newest
-            date = str(newest)[:10]
+            days = np.unique(dates[keep])[::-1]
+            history = tuple((str(day)[:10], float(best(value[keep & (dates == day)]))) for day in days)
+            keep &= dates == days[0]
         figures = np.unique(value[keep])
         if len(figures) > 1 and not cell.aggregate:
             differ = f"{int(keep.sum())} rows match and differ ({figures[0]:g} and {figures[1]:g})"
             raise DataError(f'{at}: {differ}; narrow where, or give latest = a date column, or aggregate = "lowest"')
-        rows = np.flatnonzero(keep & (value == figures[-1 if cell.aggregate == "highest" else 0]))
+        rows = np.flatnonzero(keep & (value == best(figures)))
         stated = {n: v for n in qualifiers.ATTRIBUTES if (v := self._states(dataset, columns, cell.column, n, rows))}
         stated |= {**series.of_column(dataset, cell.column), **cell.qualifiers}
         unit = columns.units.get(cell.column, "")
-        return ReadValue(float(value[rows[0]]), unit, {n: v for n, v in stated.items() if v}, cell.table, date)
+        undated = history or tables.is_plain_file(cell.table)  # nobody says what the dates of a file are of
+        since = "" if undated else min(table.once("first dates", lambda: _first_dates(columns))[rows].tolist())
+        own_qualifiers = {n: v for n, v in stated.items() if v}
+        return ReadValue(float(value[rows[0]]), unit, own_qualifiers, cell.table, history, since)
 
     @staticmethod
     def _states(dataset: xr.Dataset, columns: Columns, column: str, attribute: str, rows: Any) -> str:
@@ -214,6 +220,15 @@ class Tables:
         for column, texts in choice.where.items():
             keep &= np.any([self._mask(table, column, t, f"{self.where}: {key}") for t in texts], axis=0)
         return [v for v in dict.fromkeys(column_values[keep].tolist()) if v]
+
+
+def _first_dates(columns: Columns) -> AnyArray:
+    """Return the first of the dates of each row, ISO; empty where it has none."""
+    first = np.full(columns.rows, np.datetime64("NaT", "s"))
+    for name in columns:
+        if (days := columns.column(name)).dtype.kind == "M":
+            first = np.fmin(first, days.astype("datetime64[s]"))
+    return np.where(np.isnat(first), "", first.astype("datetime64[D]").astype(str))
 
 
 def _own_rows(dataset: xr.Dataset, columns: Columns, dates: AnyArray, at: str, as_of: float | None = None) -> BoolArray:

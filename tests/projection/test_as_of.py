@@ -7,16 +7,20 @@ import numpy as np
 import pytest
 
 import forecast
+from forecast import tables
 from forecast.base.warning_lines import warning_lines
 from forecast.contract.registry import get_registry
-from forecast.errors import UsageError
+from forecast.errors import ForecastError, UsageError
+from forecast.projection.paths.run_cache import RunCache
 from forecast.report.brief import section
 from forecast.report.screen import brief_lines
+from forecast.scenarios.scenario import Scenario
 from tests.toolkit import command
 from toolkit import sample
 
 run_command = command("run")
 SCENARIOS = get_registry().names("scenario", parts=False)
+PUBLISHED = [each for each in SCENARIOS if "published_on" in Scenario.load(each).stated]
 
 
 def rows(path, text):
@@ -267,6 +271,56 @@ def test_nothing_that_was_published_later_moves_the_flagship_as_of_a_date(monkey
     assert len(set(moved)) >= 15
     for name in before.worlds:
         np.testing.assert_array_equal(before.worlds[name], after.worlds[name], err_msg=str(name))
+
+
+def perturbed_after(ds, date):
+    """Return a table in which every number of a row all of whose dates come later is another one."""
+    days = [column for column in ds.variables.values() if column.dtype.kind == "M"]
+    ds = ds.copy(deep=True)
+    for column in ds.variables.values() if days else ():
+        known = np.array([day.values for day in days if day.dims == column.dims == days[0].dims])
+        if column.dtype.kind == "f" and len(known):
+            late = ((known > np.datetime64(date)) | np.isnat(known)).all(axis=0) & ~np.isnat(known).all(axis=0)
+            column.values = np.where(late, 7.3 * column.values, column.values)
+    return ds
+
+
+@pytest.mark.parametrize("name", sample([each for each in SCENARIOS if each not in PUBLISHED], 0, 3))
+def test_no_row_of_a_later_date_moves_anything_as_of_a_date(monkeypatch, name):
+    """Of every table, whoever reads it: models, figures that are looked up, choices."""
+    date, load = "2025-01-01", tables._load
+
+    def worlds():
+        tables.cache._kept.clear()
+        return forecast.project(name, draws=48, as_of=date, cache=RunCache()).worlds
+
+    before = worlds()
+    monkeypatch.setattr(tables, "_load", lambda edition: perturbed_after(load(edition), date))
+    after = worlds()
+    monkeypatch.undo()
+    tables.cache._kept.clear()
+    assert set(before) == set(after)
+    for each in before:
+        np.testing.assert_array_equal(before[each], after[each], err_msg=str(each))
+
+
+def test_a_figure_is_looked_up_as_of_a_date_and_one_whose_row_came_later_is_left_out(tmp_path):
+    prices = rows(tmp_path / "prices.csv", "date,price\n2020-01-01,9\n2022-01-01,5\n2024-01-01,3\n")
+    record = {
+        "start": 2025, "until": 2027,
+        "quantities": {
+            "price": {"table": prices, "column": "price", "latest": "date"},
+            "size": {"table": "datasets/accelerators", "column": "memory", "where": {"device": "b200"}},
+        },
+        "questions": {"paid": {"value": "price", "dates": [2026]}, "big": {"value": "size", "dates": [2026]}},
+    }  # fmt: skip
+    assert forecast.project(record, draws=4).answer("paid").quantile(0.5) == 3
+    then = forecast.project(record, draws=4, as_of=2023.0)
+    assert then.answer("paid").quantile(0.5) == 5
+    assert "big" not in then.answers
+    assert forecast.project(record, draws=4, as_of=2021.0).answer("paid").quantile(0.5) == 9
+    with pytest.raises(ForecastError, match="price"):
+        forecast.project(record, draws=4, as_of=2019.0)
 
 
 def test_nothing_is_left_out_without_a_date(scenario):

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from forecast import units
 from forecast.contract.fields import is_number
-from forecast.errors import EmptyDataError
+from forecast.errors import EmptyDataError, NoDataAtDateError
 from forecast.scenarios.quantities.kind import Plan, QuantityKind
 from forecast.scenarios.quantities.node import Combination, Node
 from forecast.scenarios.spec import Choice, choices_in_braces
@@ -166,7 +167,12 @@ class TableValue(QuantityKind):
             own=own,
             quantity=self,
             figures={at: units.convert(f.value, f.unit, unit, where=key) for at, f in figures.items()},
-            read_dates={f.table: f.date for f in sorted(figures.values(), key=lambda f: f.date) if f.date},
+            histories={
+                at: tuple((f.table, day, units.convert(value, f.unit, unit, where=key)) for day, value in f.history)
+                for at, f in figures.items()
+                if f.history
+            },
+            since={at: f.since for at, f in figures.items() if f.since},
             bases={at: f.qualifiers for at, f in figures.items()}
             if any(f.qualifiers for f in figures.values())
             else {},
@@ -174,9 +180,15 @@ class TableValue(QuantityKind):
 
     def lower(self, plan: Plan, node: Node, combination: Combination) -> int:
         """Return the figure of this combination."""
-        if node.own_values(combination) not in node.figures:
+        at = node.own_values(combination)
+        if at not in node.figures:
             return plan.add("absent", (), self.absent, of=node.name)
-        figure = plan.known(node.name, self.published, node.figures[node.own_values(combination)], None)
+        figure = plan.known(node.name, max(self.published, node.since.get(at, "")), node.figures[at], None)
+        *later, oldest = (each[1:] for each in node.histories.get(at, [("", self.published, figure)]))
+        for day, each in later:  # as of a date the newest of then
+            with contextlib.suppress(NoDataAtDateError):
+                return plan.add("constant", (), plan.known(node.name, day, each, None), of=node.name)
+        figure = plan.known(node.name, *oldest, None)
         return plan.add("constant", (), figure, of=node.name)
 
     def described(self) -> str:

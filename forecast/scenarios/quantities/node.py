@@ -52,8 +52,10 @@ class Node:
         What it is for each combination of `own`, where its numbers hold choices; `quantity` is then the first.
     figures : mapping of combination to float
         What was read in a table for each combination of `own`, in `unit`.
-    read_dates : mapping of str to str
-        The newest date, ISO, by which a row was chosen of each table that these were read in.
+    histories : mapping of combination to tuple of (str, str, float)
+        Of figures that are looked up by date: the table, the dates, ISO, and the figures, the newest first.
+    since : mapping of combination to str
+        Of other figures the day, ISO, from which their row was known.
     bases : mapping of combination to qualifiers
         What is stated beside its unit, for each combination of `dims`; empty where nothing ever is.
     limits : Limits or None
@@ -79,7 +81,8 @@ class Node:
     fixed: float | None = None
     variants: Mapping[Combination, QuantityKind] = field(default_factory=dict)
     figures: Mapping[Combination, float] = field(default_factory=dict)
-    read_dates: Mapping[str, str] = field(default_factory=dict)
+    histories: Mapping[Combination, tuple[tuple[str, str, float], ...]] = field(default_factory=dict)
+    since: Mapping[Combination, str] = field(default_factory=dict)
     bases: Mapping[Combination, Qualifiers] = field(default_factory=dict)
     limits: Limits | None = None
     changes: tuple[Change, ...] = ()
