@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from forecast.base.arrays import Array
 from forecast.base.lazy import xr
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from forecast.fit.inference.uncertainty import Uncertainty
     from forecast.fit.solutions import Solutions
     from forecast.laws import Law
+
+AnyQuantity = TypeVar("AnyQuantity", bound=Operators[Any])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -148,6 +151,10 @@ class Fit(AnyFit):
         rounded = RoundedConstantsWarning(fit=self.name).text
         return (rounded, *self.remarks) if self.published.rounded else self.remarks
 
+    @overload
+    def __call__(self, **variables: ArrayLike) -> Array: ...
+    @overload
+    def __call__(self, **variables: AnyQuantity | ArrayLike) -> AnyQuantity: ...
     def __call__(self, **variables: Any) -> Any:
         """Return the law at its fitted parameters: plain numbers for numbers, a quantity for quantities.
 

@@ -15,7 +15,7 @@ from forecast.scenarios.settings.replacements import group_records
 from forecast.scenarios.toml_text import toml_text
 from toolkit import assert_bitwise
 
-PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "the-language.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "language.md").read_text(encoding="utf-8")
 PAIRS = re.findall(r"```toml\n(.*?)```\n```python\n(.*?)```", PAGE, re.S)
 (HEAD, *_) = re.findall(r"```python\n(import .*?)```", PAGE, re.S)
 
