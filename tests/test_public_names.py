@@ -101,6 +101,9 @@ def simple_objects() -> Iterator[tuple[str, Any]]:
     yield "quantity", spend
     yield "condition", reached
     yield "scenario", ranked
+    answers["sweep"] = answers["when"].sweep(spend=[1e8, 3e8])
+    yield "quantity of a projection", answers["when"].run.quantities["spend"]
+    yield "what a model says of itself", forecast.model("brain/dettmers-2015").fit().describe()
     for kind, answer in answers.items():
         yield f"answer, {kind}", answer
         yield f"result, {kind}", answer.result
@@ -135,6 +138,12 @@ def larger_objects() -> Iterator[tuple[str, Any]]:
     users = {"date": 2000 + np.arange(20.0), "users": 2.0 ** np.arange(20)}
     yield "trend", forecast.trend(users, x="date", y="users", shape="trends/exponential")
     yield "protocol", forecast.protocol("besiroglu2024")
+    scored, plan = forecast.backtest(users, x="date", y="users"), forecast.plan(budget="20M USD", draws=128)
+    assert not scored.sel(model="drift").sentence
+    for each in (scored, plan):
+        shown = repr(each), each._repr_html_().removeprefix("<p><strong>")
+        assert all(text.startswith(each.sentence) for text in shown)
+    yield "plan", plan
 
 
 def needs_nothing(call: Callable[..., Any]) -> bool:

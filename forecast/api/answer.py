@@ -842,7 +842,7 @@ class Answer(OtherWords):
     def _repr_html_(self) -> str:
         from forecast.report import notebook
 
-        return notebook.answer_html(self.run, self.plot)
+        return notebook.answer_html(self.run, self.plot, self._lead())
 
 
 def _single_question_scenario(scenario: Scenario, question: str) -> Scenario:

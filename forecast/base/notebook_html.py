@@ -24,7 +24,7 @@ _MAX_IMAGE_BYTES = 20_000
 _RESOLUTIONS = (110, 80, 60)
 _FIGURE_INCHES = (5.6, 3.0)
 #: Most rows of a table, and most characters of a cell.
-_MAX_TABLE_ROWS, _MAX_CELL = 12, 80
+_MAX_TABLE_ROWS, _MAX_CELL = 16, 80
 
 
 @functools.singledispatch

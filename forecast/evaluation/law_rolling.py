@@ -13,17 +13,9 @@ import numpy as np
 
 from forecast import tables
 from forecast.base.arrays import Array, BoolArray
-from forecast.base.lazy import xr
 from forecast.errors import DataError, FitError, ForecastError, UnknownNameError, UsageError, join_lines, printable
+from forecast.evaluation import rolling_origin as rolling
 from forecast.evaluation.extrapolate import forecast_quantiles
-from forecast.evaluation.rolling_origin import (
-    DEFAULT_SCORES,
-    REFERENCE_SHAPES,
-    Origin,
-    choose_origins,
-    choose_targets,
-    score_origins,
-)
 from forecast.fit.data.observations import _compute
 from forecast.fit.fit import Fit
 from forecast.laws import Law, law
@@ -52,13 +44,13 @@ def backtest_laws(
     leave_out: str | None = None,
     objective: str | None = None,
     name: str = "",
-    scores: Sequence[str] = DEFAULT_SCORES,
+    scores: Sequence[str] = rolling.DEFAULT_SCORES,
     most_origins: int = 6,
     most_targets: int = 10,
     seed: int = 0,
     workers: Any = None,
     progress: Callable[[int, int], None] | None = None,
-) -> xr.Dataset:
+) -> rolling.Backtest:
     """Fit laws to the lower part of the points from several origins, and score what they say of the upper part.
 
     The origins come after eight different places and 40 % of them. Beside the laws stand the last value and a straight
@@ -89,7 +81,7 @@ def backtest_laws(
 
     Returns
     -------
-    xarray.Dataset
+    Backtest
         As `forecast.evaluation.rolling_origin.backtest` does; in place of ``years`` it has ``ahead``: decades of
         `along` beyond what was fitted (its difference where it is not positive). The origin is the last place that was
         fitted, or the group that was left out.
@@ -132,13 +124,13 @@ def backtest_laws(
     columns.from_file = False  # the groups of a file are fitted together, but for the one that is left out
     if not np.isfinite(place).all():
         raise DataError("backtest: along: a value is missing or infinite")
-    cuts: list[Origin] = []
+    cuts: list[rolling.Origin] = []
     pieces: list[tuple[Any, ...]] = []
     curves = all(len(each.variables) == 1 for each in chosen) and all(
         np.array_equal(_compute(variable, columns, "backtest"), place) for each in chosen for variable in each.variables
     )
     pooled = leave_out is None and place.min() > 0 and curves
-    walks = [*REFERENCE_SHAPES] if leave_out is None and place.min() > 0 else []
+    walks = [*rolling.REFERENCE_SHAPES] if leave_out is None and place.min() > 0 else []
     for at, fitted, targeted in (
         _scale_origins(place, most_origins, most_targets, name)
         if leave_out is None
@@ -147,7 +139,7 @@ def backtest_laws(
         before, after = columns.take(fitted), columns.take(targeted)
         observed = _compute(explained, after, "backtest: y")
         cuts.append(
-            Origin(
+            rolling.Origin(
                 at=at, ahead=_beyond(place, fitted, targeted), observed=observed, place=np.arange(int(targeted.sum()))
             )
         )
@@ -155,7 +147,9 @@ def backtest_laws(
         curve = (place[fitted], _compute(explained, before, "backtest: y"), place[targeted])
         pieces += [(each, *curve) for each in ([POOL_NAME] if pooled else []) + walks]
     names = [*names, *([POOL_NAME] if pooled else []), *walks]
-    found = score_origins(_draws_or_reason, pieces, cuts, names, scores=scores, workers=workers, progress=progress)
+    found = rolling.score_origins(
+        _draws_or_reason, pieces, cuts, names, scores=scores, workers=workers, progress=progress
+    )
     return found.assign_attrs(name=name, unit="", along=leave_out or order)
 
 
@@ -226,7 +220,7 @@ def _scale_origins(place: Array, most_origins: int, most_targets: int, name: str
     """Yield the origins: the last place of the fitted rows, the mask of these, and the mask of the target rows."""
     distinct, row = np.unique(place, return_inverse=True)
     rank = row.astype(float)
-    cuts = choose_origins(rank, most=most_origins)
+    cuts = rolling.choose_origins(rank, most=most_origins)
     if not len(cuts):
         raise DataError(
             f"{printable(name, 60) or 'backtest'}: too short to be cut: expected a point after eight different places, "
@@ -235,7 +229,7 @@ def _scale_origins(place: Array, most_origins: int, most_targets: int, name: str
     upward = np.argsort(rank, kind="stable")
     for cut in cuts:
         targeted = np.zeros(place.size, dtype=bool)
-        targeted[upward[choose_targets(rank[upward], cut, years=np.inf, most=most_targets)]] = True
+        targeted[upward[rolling.choose_targets(rank[upward], cut, years=np.inf, most=most_targets)]] = True
         yield float(distinct[int(cut)]), rank <= cut, targeted
 
 
@@ -249,7 +243,7 @@ def _group_splits(labels: Any, place: Array, most_targets: int, column: str) -> 
         own = np.flatnonzero(shown == group)
         own = own[np.argsort(place[own], kind="stable")]
         targeted = np.zeros(place.size, dtype=bool)
-        targeted[own[choose_targets(np.arange(1.0, own.size + 1), 0.0, years=np.inf, most=most_targets)]] = True
+        targeted[own[rolling.choose_targets(np.arange(1.0, own.size + 1), 0.0, years=np.inf, most=most_targets)]] = True
         yield group, shown != group, targeted
 
 
@@ -311,5 +305,5 @@ def _curve_draws(what: str, x: Array, y: Array, to: Array) -> Array:
 
     if not (np.isfinite(y) & (y > 0)).all():
         raise DataError("a value has no logarithm")
-    walk = REFERENCE_SHAPES[what].fit(np.log(x), y)
+    walk = rolling.REFERENCE_SHAPES[what].fit(np.log(x), y)
     return walk.sample(np.log(to), Streams(seed=0, node=f"backtest/{what}", block=0))[:, : _PROBABILITIES.size]

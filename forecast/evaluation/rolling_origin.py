@@ -7,6 +7,7 @@ today.
 
 from __future__ import annotations
 
+import html
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,6 +31,31 @@ from forecast.models.shapes.frontiers import record_sign
 
 if TYPE_CHECKING:
     from forecast.base.streams import Streams
+
+
+class Backtest(xr.Dataset):  # type: ignore[no-untyped-call]  # xarray's __init_subclass__
+    """Forecasts of the past with their scores, below a sentence about them. Made by `forecast.backtest`.
+
+    What xarray makes of it, such as one model of several, is one too, and has a sentence if enough of it is left.
+    """
+
+    __slots__ = ()
+    _needed = frozenset({"origin", "horizon", "model", "quantile", "forecast", "weighted-interval", "coverage"})
+
+    @property
+    def sentence(self) -> str:
+        """How good its forecasts were, and the share of intervals that held; empty where not all of it is left."""
+        return self._summary() if {*self.dims, *self.data_vars} >= self._needed else ""
+
+    def _summary(self) -> str:
+        return best_model_sentence(score_rows([self]), [self])
+
+    def __repr__(self) -> str:
+        return f"{self.sentence}\n{super().__repr__()}".lstrip()
+
+    def _repr_html_(self) -> str:
+        return f"<p><strong>{html.escape(self.sentence)}</strong></p>{super()._repr_html_()}"
+
 
 # --- Origins and what must be beaten ----------------------------------------------------------------------------------
 # The origins of a backtest, the targets of each, and the two benchmarks that any forecast must beat.
@@ -282,7 +308,7 @@ def backtest(
     seed: int = 0,
     workers: Any = None,
     progress: Callable[[int, int], None] | None = None,
-) -> xr.Dataset:
+) -> Backtest:
     """Forecast the same observations from the same origins with several models, and score each.
 
     The origins come after some dates and some share of the span. A forecast is one of an observation: it has the
@@ -320,8 +346,9 @@ def backtest(
 
     Returns
     -------
-    xarray.Dataset
-        Over ``origin`` (decimal years), ``horizon`` (which target) and ``model``: ``forecast`` (also over
+    Backtest
+        An `xarray.Dataset` that shows its ``sentence`` first: over ``origin`` (decimal years), ``horizon`` (which
+        target) and ``model``: ``forecast`` (also over
         ``quantile``) and a variable for each score; over origin and horizon ``years`` ahead and ``observed``. With
         `crossings` also ``stated`` over model and ``level`` (so many times beyond the best so far, see
         `forecast.evaluation.crossing_record`), and ``happened``. Where there is no forecast it is NaN, and the
@@ -414,7 +441,7 @@ def score_origins(
     scores: Sequence[str],
     workers: Any = None,
     progress: Callable[[int, int], None] | None = None,
-) -> xr.Dataset:
+) -> Backtest:
     """Make every forecast from every origin, and score each against what came.
 
     Parameters
@@ -431,7 +458,7 @@ def score_origins(
 
     Returns
     -------
-    xarray.Dataset
+    Backtest
         As `backtest` does, with ``ahead`` in place of ``years``.
     """
     from forecast.fit.solve.parallel import share
@@ -476,7 +503,7 @@ def score_origins(
     if with_levels:
         out["stated"] = xr.DataArray(stated_by, dims=(*dims, "model", "level"), coords={"level": list(LEVEL_FACTORS)})
         out["happened"] = xr.DataArray(happened, dims=(*dims, "level"))
-    return xr.Dataset(
+    return Backtest(
         {"ahead": (dims, ahead), "observed": observed, "forecast": stated, **out},
         attrs={"failures": json.dumps(failures)},
     )
@@ -573,6 +600,29 @@ def score_rows(found: Iterable[xr.Dataset]) -> list[dict[str, Any]]:
                     row[f"skill_{reference.replace('-', '_')}"] = share
             rows.append(row)
     return sorted(rows, key=lambda row: row.get("weighted-interval", np.inf))
+
+
+def best_model_sentence(rows: Sequence[dict[str, Any]], found: Sequence[xr.Dataset]) -> str:
+    """Return in a sentence which model was best, how good it is, and the coverage of its intervals."""
+    rivals = [row for row in rows if row["model"] not in REFERENCE_SHAPES]
+    if not rivals:
+        return "No model could be fitted to the past of any series."
+    best = max(rivals, key=lambda row: row["forecasts"])
+    name = printable(found[0].attrs.get("name", ""), 60)
+    of = f" of {len(found)} series" if len(found) > 1 else f" of {name}" if name else ""
+    plural = "" if best["origins"] == 1 else "s"
+    if found[0]["origin"].dtype.kind == "U":
+        places = f"group{plural} that {'were' if plural else 'was'} left out"
+    else:
+        places = f"place{plural} below" if "ahead" in found[0] else f"date{plural} in the past"
+    beaten = best.get("skill_last_value")
+    side = "better" if beaten is not None and beaten > 0 else "worse"
+    beside = "" if beaten is None else f"; {100 * abs(beaten):.0f} % {side} than repeating the last value"
+    return (
+        f"In {best['forecasts']} forecasts{of} from {best['origins']} {places}, {best['model']} was best: a score of "
+        f"{best['weighted-interval']:.3g} (0 is perfect), and {100 * best['coverage']:.0f} % of its 90 % intervals "
+        f"contained what came{beside}."
+    )
 
 
 # --- Track records ----------------------------------------------------------------------------------------------------

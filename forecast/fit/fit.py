@@ -152,7 +152,7 @@ class Fit(AnyFit):
         return (rounded, *self.remarks) if self.published.rounded else self.remarks
 
     @overload
-    def __call__(self, **variables: ArrayLike) -> Array: ...
+    def __call__(self, **variables: ArrayLike) -> Array: ...  # type: ignore[overload-overlap]  # without variables
     @overload
     def __call__(self, **variables: AnyQuantity | ArrayLike) -> AnyQuantity: ...
     def __call__(self, **variables: Any) -> Any:

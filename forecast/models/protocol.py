@@ -82,7 +82,7 @@ class Observations:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Description:
+class Description(HtmlText):
     """The assumptions, sources and figures of a fitted model.
 
     Parameters
@@ -102,6 +102,9 @@ class Description:
     facts: Mapping[str, float] = field(default_factory=dict)
     read: str = ""
     gaps: Mapping[str, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return "; ".join([self.summary, *self.sources])
 
 
 class FittedModel(HtmlText, abc.ABC):
@@ -141,8 +144,7 @@ class FittedModel(HtmlText, abc.ABC):
 
     def __repr__(self) -> str:
         """Return its figures and sources in a line."""
-        described = self.describe()
-        return f"Fitted: {'; '.join([described.summary, *described.sources])}"
+        return f"Fitted: {self.describe()!r}"
 
     def with_inputs(self, inputs: Mapping[str, Input]) -> FittedModel:
         """Return the model that describes itself with these inputs, which a user has set, instead of its own.
@@ -214,8 +216,8 @@ class Model(HtmlText, abc.ABC):
         """Return its name, title, unit and sources in a line."""
         from forecast.models.model_lookup import title_of
 
-        told = [f"{title_of(self)} [{self.unit}]".strip(), *getattr(self, "sources", ())]
-        return f"Model {self.name}: {'; '.join(told)}"
+        told = filter(None, [title_of(self), *getattr(self, "sources", ())])
+        return f"Model {self.name}{f' [{self.unit}]' if self.unit else ''}: {'; '.join(told) or 'your own'}"
 
     def keeping(self, keeps: str) -> Model:
         """Return the model that keeps this by construction, or nothing where it is empty; itself where it has no way.

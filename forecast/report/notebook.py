@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 _MAX_LAYERS, _MAX_PER_LAYER = 5, 10
 
 
-def answer_html(run: Projection, draw: Callable[[Axes], object]) -> str:
+def answer_html(
+    run: Projection, draw: Callable[[Axes], object], lead: tuple[str, list[list[str]]] | None = None
+) -> str:
     """Return an answer as HTML: what it says, its figure, its rivals, and what moves it.
 
     Parameters
@@ -31,6 +33,8 @@ def answer_html(run: Projection, draw: Callable[[Axes], object]) -> str:
     run : Projection
     draw : callable
         Draws it into axes.
+    lead : tuple of str and list of list of str, optional
+        Of what is more than the answer of its scenario: its sentence and table.
     """
     from forecast.report.brief import brief
     from forecast.report.words.number_text import percent
@@ -43,7 +47,8 @@ def answer_html(run: Projection, draw: Callable[[Axes], object]) -> str:
         short.details[name] for name in ("data", "record") if name in short.details
     ]
     notes += [*run.read, *warning_lines([*run.failures, *run.warnings])]
-    return page(short.sentence, inline_image(draw, short.sentence), columns, rows, notes)
+    sentence, (columns, *rows) = lead or (short.sentence, [columns, *rows])
+    return page(sentence, inline_image(draw, sentence), columns, rows, notes)
 
 
 def projection(run: Projection) -> str:

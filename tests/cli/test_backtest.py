@@ -33,7 +33,7 @@ def test_a_series_with_a_shape_is_compared_with_what_it_must_beat(capsys):
     said = run(capsys, "hardware/linpack@exponential")
     assert (said.code, said.err) == (0, "")
     lines = said.out.splitlines()
-    assert lines[0].startswith("In 50 forecasts from 6 dates in the past, trends/exponential was best: a score")
+    assert lines[0].startswith("In 50 forecasts of hardware/linpack@exponential from 6 dates in the past, trends/expon")
     assert len(lines) <= 50
     result = run(capsys, "hardware/linpack@exponential", "--json").json["result"]
     rows = {row["model"]: row for row in result["models"]}
@@ -102,7 +102,7 @@ def test_a_file_that_goes_along_numbers_is_tried_with_laws(capsys, runs):
     one = run(capsys, *words, "--law", "scaling/power", "--json").json["result"]
     assert {row["model"] for row in one["models"]} == {"scaling/power", "extrapolate", "last-value", "drift"}
     said = run(capsys, *words)
-    assert said.out.splitlines()[0].startswith("In 10 forecasts from 1 place below, ")
+    assert said.out.splitlines()[0].startswith("In 10 forecasts of runs from 1 place below, ")
     assert "scaling/m3" in said.out
 
 

@@ -196,7 +196,7 @@ def backtest(
     refused |= rolling_origin.fit_failures(found)
     result = {
         "subject": printable(Path(subject).name if is_file else subject, 200),
-        "headline": _best_model_sentence(rows, found),
+        "headline": rolling_origin.best_model_sentence(rows, found),
         "models": rows,
         "series": [str(each.attrs["name"]) for each in found],
         **({"crossings": _crossing_rows(rows, found)} if options["crossings"] else {}),
@@ -298,42 +298,12 @@ def _curves_of_file(
     return result, source, [note] if note else [], rows.notes.line()
 
 
-def _best_model_sentence(rows: list[dict[str, Any]], found: list[xr.Dataset]) -> str:
-    """Say in a sentence which model was best, how good it is, and the coverage of its intervals."""
-    from forecast.evaluation.rolling_origin import REFERENCE_SHAPES
-
-    rivals = [row for row in rows if row["model"] not in REFERENCE_SHAPES]
-    if not rivals:
-        return "No model could be fitted to the past of any series."
-    most = max(row["forecasts"] for row in rivals)
-    best = next(row for row in rivals if row["forecasts"] == most)
-    of = f" of {len(found)} series" if len(found) > 1 else ""
-    one = best["origins"] == 1
-    if found[0]["origin"].dtype.kind == "U":
-        places = "group that was left out" if one else "groups that were left out"
-    elif "ahead" in found[0]:
-        places = "place below" if one else "places below"
-    else:
-        places = "date in the past" if one else "dates in the past"
-    sentence = (
-        f"In {best['forecasts']} forecasts{of} from {best['origins']} {places}, {best['model']} was best: a score of "
-        f"{best['weighted-interval']:.3g} (0 is perfect), and {100 * best['coverage']:.0f} % of its 90 % intervals "
-        "contained what came"
-    )
-    beaten = best.get("skill_last_value")
-    if beaten is None:
-        return sentence + "."
-    against = "better" if beaten > 0 else "worse"
-    return f"{sentence}; {100 * abs(beaten):.0f} % {against} than repeating the last value."
-
-
 def _crossing_rows(rows: list[dict[str, Any]], found: list[xr.Dataset]) -> list[dict[str, Any]]:
     """Return how often levels were reached by a date, as each model stated: best first, references last."""
     from forecast.evaluation.crossing_record import tally_crossings
     from forecast.evaluation.rolling_origin import REFERENCE_SHAPES
 
-    rivals = [row["model"] for row in rows if row["model"] not in REFERENCE_SHAPES]
-    names = [*rivals, *(row["model"] for row in rows if row["model"] in REFERENCE_SHAPES)]
+    names = [row["model"] for row in sorted(rows, key=lambda row: row["model"] in REFERENCE_SHAPES)]
     return [
         {"model": row.pop("name"), **row}
         for row in tally_crossings([("all", each) for each in found], names)

@@ -9,7 +9,7 @@ from typing import Any
 from forecast.base.lazy import xr
 from forecast.cli import render
 from forecast.cli.output_files import columns_of, emit_files
-from forecast.errors import printable
+from forecast.errors import UsageError, printable
 from forecast.evaluation.whole import scenario_scores as scores
 
 
@@ -31,10 +31,14 @@ def whole(subject: str, options: Mapping[str, Any], *, draws: int, seed: int, ou
             seed=seed,
             progress=report,
         )
+    if not found.sentence:
+        raise UsageError(
+            f"{printable(subject, 60)}: nothing is known of what it said at these dates, or it said nothing"
+        )
     rows, plugins = scores.forecast_rows(found), [] if is_file else [get_registry().find("scenario", subject).plugin]
     result = {
         "subject": printable(Path(subject).name, 200),
-        "headline": scores.coverage_sentence(found),
+        "headline": found.sentence,
         "quantities": scores.quantity_scores(found, by_ahead=True),
         "forecasts": rows,
         "published": found.attrs["published"],

@@ -21,24 +21,13 @@ import numpy as np
 
 from forecast import units
 from forecast.base.arrays import Array
-from forecast.base.dates import decimal_year
-from forecast.base.lazy import xr
+from forecast.base.dates import decimal_year, parse_year
 from forecast.base.quantiles import QUANTILES
 from forecast.contract.registry import Registry, get_registry
 from forecast.errors import AsOfWarning, ForecastError, UnknownNameError, UsageError, printable
 from forecast.evaluation.extrapolate import dated_quantiles
 from forecast.evaluation.rolling_origin import REFERENCE_SHAPES
-from forecast.evaluation.whole.scenario_scores import (
-    EXTRAPOLATED,
-    LAST_VALUE_RIVAL,
-    OWN_TREND,
-    RIVALS,
-    ROUND_DIGITS,
-    SCALES,
-    Scale,
-    month_of,
-    scored_forecasts,
-)
+from forecast.evaluation.whole import scenario_scores as scores
 from forecast.projection.claim_values import claim_draws
 from forecast.projection.crossing import weighted_quantiles
 from forecast.projection.engine import loaded, project
@@ -76,7 +65,7 @@ class ObservedQuantity:
         """Tell whether both are of the same rows."""
         return np.array_equal(self.time, other.time) and np.array_equal(self.value, other.value)
 
-    def at(self, date: float, scale: Scale) -> float:
+    def at(self, date: float, scale: scores.Scale) -> float:
         """Return what was observed at a date, on a scale; NaN where nobody knows.
 
         A record stands as it is, up to three months after the last row.
@@ -93,13 +82,13 @@ class ObservedQuantity:
         return float(near.mean()) if near.size else np.nan
 
 
-def extrapolate_series(series: ObservedQuantity, dates: Array, scale: Scale, seed: int) -> Array:
+def extrapolate_series(series: ObservedQuantity, dates: Array, scale: scores.Scale, seed: int) -> Array:
     """Carry the rows on as `forecast.extrapolate` does; a record never falls."""
     found = dated_quantiles(series.time, series.value, dates, QUANTILES, seed)
     return scale.of(np.maximum(found, series.value.max()) if series.record else found)
 
 
-def last_value(series: ObservedQuantity, dates: Array, scale: Scale, seed: int) -> Array:
+def last_value(series: ObservedQuantity, dates: Array, scale: scores.Scale, seed: int) -> Array:
     """Repeat the last value, or the record, with the spread of a random walk without drift."""
     from forecast.base.streams import Streams
 
@@ -110,7 +99,7 @@ def last_value(series: ObservedQuantity, dates: Array, scale: Scale, seed: int) 
     walk = REFERENCE_SHAPES["last-value"].fit(series.time, np.exp((seen - seen[-1]) / span))
     drawn = span * np.log(walk.sample(dates, Streams(seed=seed, node="last value", block=0))) + seen[-1]
     ends = np.quantile(np.maximum(drawn, seen[-1]) if series.record else drawn, QUANTILES, axis=1).T
-    return np.asarray(np.round(ends, ROUND_DIGITS))
+    return np.asarray(np.round(ends, scores.ROUND_DIGITS))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,7 +159,7 @@ def _matching_quantities(
 
 
 def published_levels(
-    pack: Published, quantity: str, unit: str, dates: Array, scale: Scale, *, draws: int, seed: int
+    pack: Published, quantity: str, unit: str, dates: Array, scale: scores.Scale, *, draws: int, seed: int
 ) -> Array:
     """Return the quantiles that a published model says of a quantity at dates, (date, quantile); NaN outside its span.
 
@@ -189,7 +178,7 @@ def published_levels(
 
 
 def quantiles_at(
-    run: Projection, name: str, dates: Array, scale: Scale, *, unit: str | None = None, between: bool = False
+    run: Projection, name: str, dates: Array, scale: scores.Scale, *, unit: str | None = None, between: bool = False
 ) -> Array:
     """Return the quantiles of a quantity at dates, (date, quantile), on a scale; NaN where it has none.
 
@@ -226,7 +215,7 @@ def quantiles_at(
         else:
             continue
         if np.isfinite(drawn).any():
-            out[i] = np.round(weighted_quantiles(drawn, weights, QUANTILES), ROUND_DIGITS)
+            out[i] = np.round(weighted_quantiles(drawn, weights, QUANTILES), scores.ROUND_DIGITS)
     return out
 
 
@@ -241,7 +230,7 @@ MIN_ROWS = 3
 def backtest_scenario(
     scenario: str | Path | Scenario,
     *,
-    vintages: Sequence[float] = (),
+    vintages: Sequence[float | str] = (),
     ahead: Sequence[float] = HORIZON_YEARS,
     quantities: Sequence[str] = (),
     scales: Mapping[str, str] | None = None,
@@ -250,7 +239,7 @@ def backtest_scenario(
     draws: int = 1024,
     seed: int = 0,
     progress: Callable[[float, float], None] | None = None,
-) -> xr.Dataset:
+) -> scores.ScenarioBacktest:
     """Project a whole scenario as of several dates in the past, and score what it said against what was observed.
 
     Of a definition the first value is taken, which is the one that a sentence names. Of rivals that are pooled those
@@ -259,8 +248,8 @@ def backtest_scenario(
     Parameters
     ----------
     scenario : str, path or Scenario
-    vintages : sequence of float
-        Decimal years; the scenario starts at each of them, and knows what was known before it. By default the last
+    vintages : sequence of float or str
+        Dates; the scenario starts at each of them, and knows what was known before it. By default the last
         seven half-years after which half a year is known.
     ahead : sequence of float
         Years ahead, multiples of half a year.
@@ -281,8 +270,9 @@ def backtest_scenario(
 
     Returns
     -------
-    xarray.Dataset
-        Over ``quantity``, ``origin`` (the vintage, a decimal year), ``ahead`` and ``model``, the scenario first:
+    ScenarioBacktest
+        An `xarray.Dataset` that shows its ``sentence`` first: over ``quantity``, ``origin`` (the vintage, a decimal
+        year), ``ahead`` and ``model``, the scenario first:
         ``forecast`` (also over ``quantile``), and the scores ``weighted-interval``, ``half`` and ``coverage`` (whether
         the 50 and the 90 % interval held) and ``width`` of the 90 % interval; over the first three ``observed``. All
         are on the scale of the quantity, which stands beside it with its ``unit``. Where there is no forecast it is
@@ -314,15 +304,15 @@ def backtest_scenario(
     series = {name: _observed_series(today, name) for name in today["observed"].children} if "observed" in today else {}
     sources = _trend_sources(bare, today, series)
     names = _scored_quantities(series, sources, bare, quantities, whole.name)
-    cuts = sorted(map(float, vintages)) or _default_vintages([series[name] for name in names])
+    cuts = sorted(parse_year(each, "vintages") for each in vintages) or _default_vintages([series[n] for n in names])
     if not cuts:
         raise UsageError(f"'{printable(whole.name, 60)}': too little is observed to be cut: name vintages")
     scales_of = _score_scales({name: (series[name], today.quantities[name].unit) for name in names}, scales or {})
     packs = list(published_models(whole, set(names), cuts[-1])) if published else []
     label = whole.name.rpartition("/")[2]
     past = _Past(
-        names=names, cuts=cuts, steps=steps, models=[label, *RIVALS, *(pack.name for pack in packs)], scales=scales_of,
-        records={name: series[name].record for name in names},
+        names=names, cuts=cuts, steps=steps, models=[label, *scores.RIVALS, *(pack.name for pack in packs)],
+        scales=scales_of, records={name: series[name].record for name in names},
     )  # fmt: skip
     for i, cut in enumerate(cuts):
         try:
@@ -341,7 +331,7 @@ def backtest_scenario(
             unit, dates = today.quantities[name].unit, np.add.outer(np.array(cuts), steps)
             try:
                 levels = published_levels(
-                    pack, name, unit, dates.ravel(), SCALES[scales_of[name]], draws=draws, seed=seed
+                    pack, name, unit, dates.ravel(), scores.SCALES[scales_of[name]], draws=draws, seed=seed
                 )
             except ForecastError as problem:
                 past.failed(f"{pack.name}: {name}", pack.year, problem)
@@ -351,13 +341,13 @@ def backtest_scenario(
                     past.put(name, cut, pack.name, made)
         if progress is not None:
             progress(len(cuts) + i + 1, len(cuts) + len(packs))
-    came = [[[series[n].at(cut + s, SCALES[scales_of[n]]) for s in steps] for cut in cuts] for n in names]
+    came = [[[series[n].at(cut + s, scores.SCALES[scales_of[n]]) for s in steps] for cut in cuts] for n in names]
     coords = {
         "quantity": names, "origin": cuts, "ahead": steps, "model": past.models,
         "unit": ("quantity", [today.quantities[name].unit for name in names]),
         "scale": ("quantity", [scales_of[name] for name in names]),
     }  # fmt: skip
-    return scored_forecasts(past.forecasts, np.array(came), coords).assign_attrs(
+    return scores.scored_forecasts(past.forecasts, np.array(came), coords).assign_attrs(
         name=whole.name, failures=past.failures, published={pack.name: pack.on for pack in packs}
     )
 
@@ -384,25 +374,25 @@ class _Past:
 
     def failed(self, what: str, cut: float, why: object) -> None:
         """Note why a forecast could not be made."""
-        self.failures.setdefault(what, {})[month_of(cut)] = " ".join(str(why).split())
+        self.failures.setdefault(what, {})[scores.month_of(cut)] = " ".join(str(why).split())
 
 
 def _fill(past: _Past, label: str, cut: float, run: Projection, sources: Mapping[str, str], seed: int) -> None:
     """Note what the scenario, the quantities' own trends, extrapolation and the last value say as of a date."""
     dates = cut + past.steps
     for name in past.names:
-        scale = SCALES[past.scales[name]]
+        scale = scores.SCALES[past.scales[name]]
         said = quantiles_at(run, name, dates, scale) if name in run.worlds else np.full((1, 1), np.nan)
         if np.isfinite(said).any():
             past.put(name, cut, label, said)
         else:
             past.failed(f"{label}: {name}", cut, _missing_reason(run))
         if (own := sources.get(name)) in run.worlds:
-            past.put(name, cut, OWN_TREND, quantiles_at(run, str(own), dates, scale))
+            past.put(name, cut, scores.OWN_TREND, quantiles_at(run, str(own), dates, scale))
         if f"observed/{name}" not in run:
             continue
         known = replace(_observed_series(run, name), record=past.records[name])
-        for rival, carried in ((EXTRAPOLATED, extrapolate_series), (LAST_VALUE_RIVAL, last_value)):
+        for rival, carried in ((scores.EXTRAPOLATED, extrapolate_series), (scores.LAST_VALUE_RIVAL, last_value)):
             try:
                 past.put(name, cut, rival, carried(known, dates, scale, seed))
             except ForecastError as problem:
@@ -508,8 +498,8 @@ def _score_scales(of: Mapping[str, tuple[ObservedQuantity, str]], stated: Mappin
     for name, scale in stated.items():
         if name not in of:
             raise UnknownNameError("scored quantity", name, list(of), where="scales")
-        if scale not in SCALES:
-            raise UnknownNameError("scale", scale, list(SCALES), where=f"scales: {printable(name, 60)}")
+        if scale not in scores.SCALES:
+            raise UnknownNameError("scale", scale, list(scores.SCALES), where=f"scales: {printable(name, 60)}")
     return {name: stated.get(name) or _default_scale(seen.value, unit) for name, (seen, unit) in of.items()}
 
 

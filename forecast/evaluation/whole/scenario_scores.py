@@ -16,7 +16,8 @@ from forecast.base.dates import decimal_year, iso_date
 from forecast.base.files import replace_atomically
 from forecast.base.lazy import xr
 from forecast.base.quantiles import QUANTILE_NAMES, QUANTILES
-from forecast.errors import DataError, ForecastError, PluginError, UsageError, printable
+from forecast.errors import DataError, ForecastError, PluginError, printable
+from forecast.evaluation.rolling_origin import Backtest
 from forecast.evaluation.scores import coverage, weighted_interval
 
 #: Digits of a forecast and of what came: a record that stands still is inside an interval that ends at it.
@@ -60,7 +61,17 @@ def unit_text(row: Mapping[str, Any]) -> str:
     return SCALES[row["scale"]].title or row["unit"] or "points"
 
 
-def scored_forecasts(forecasts: Array, came: Array, coords: Mapping[str, Any]) -> xr.Dataset:
+class ScenarioBacktest(Backtest):  # type: ignore[no-untyped-call]  # xarray's __init_subclass__
+    """What a scenario would have said, with its scores. Made by `forecast.backtest_scenario`."""
+
+    __slots__ = ()
+    _needed = frozenset({"quantity", "origin", "ahead", "model", "quantile", "coverage"})
+
+    def _summary(self) -> str:
+        return coverage_sentence(self)
+
+
+def scored_forecasts(forecasts: Array, came: Array, coords: Mapping[str, Any]) -> ScenarioBacktest:
     """Return forecasts, (quantity, vintage, ahead, model, quantile), with their scores against what came."""
     dims = ("quantity", "origin", "ahead")
     levels = {"quantile": list(QUANTILES)}
@@ -77,7 +88,7 @@ def scored_forecasts(forecasts: Array, came: Array, coords: Mapping[str, Any]) -
         "coverage": coverage(stated, observed, level=0.9, **kept),
         "width": (high - low).where(observed.notnull()),
     }
-    return xr.Dataset(found)
+    return ScenarioBacktest(found)
 
 
 # --- what it comes to -------------------------------------------------------------------------------------------------
@@ -199,20 +210,11 @@ def of_rows(rows: Sequence[Mapping[str, Any]], scenario: str, published: Mapping
 
 
 def coverage_sentence(found: xr.Dataset) -> str:
-    """Say in a sentence how often the intervals of the scenario covered.
-
-    Raises
-    ------
-    UsageError
-        If nothing that it said can be compared yet.
-    """
+    """Return in a sentence how often the intervals of the scenario held; empty if nothing can be compared yet."""
     name = str(found["model"].values[0])
     covered = found["coverage"].sel(model=name).dropna("quantity", how="all").dropna("origin", how="all")
-    count = int(covered.notnull().sum())
-    if not count:
-        raise UsageError(
-            f"{printable(name, 60)}: nothing is known yet of what it said at these dates, or it said nothing"
-        )
+    if not (count := int(covered.notnull().sum())):
+        return ""
     cuts, quantities = covered["origin"].values, covered["quantity"].values
     what = f"{len(quantities)} quantities" if len(quantities) > 1 else str(quantities[0])
     when = f"{len(cuts)} dates from {month_of(cuts[0])} to {month_of(cuts[-1])}" if len(cuts) > 1 else month_of(cuts[0])

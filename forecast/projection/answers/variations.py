@@ -199,7 +199,7 @@ def _concatenate_runs(every: Sequence[Parts], key: str, labels: list[str], touch
                 combine_attrs="override",
             )
             made = made.assign({n: joined[n].transpose(*data[0][n].dims, name) for n in present})
-        out[path] = made[names] if group != "observed" else made
+        out[path] = made[names] if names and group != "observed" else made  # without names it would lose its dates
     return _in_file_order(out), _joined_attributes(about, name, labels)
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from forecast.base.dates import decimal_year, from_decimal_year
 from forecast.base.lazy import xr
+from forecast.base.notebook_html import HtmlText
 from forecast.base.quantiles import QUANTILE_NAMES, QUANTILES
 from forecast.projection.crossing import weighted_quantiles
 from forecast.projection.likelihood_weights import broadcast_to_weights, select, value_quantiles, weighted_share
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 RETURNS_ATTRIBUTE = "returns"
 
 
-class ProjectedQuantity:
+class ProjectedQuantity(HtmlText):
     """A quantity in every world and at every step, along the choices on which it or its worlds' weights depend.
 
     Parameters
@@ -46,6 +47,10 @@ class ProjectedQuantity:
         self._stored, self._levels, self._weights = worlds, levels, weights
         self._variable = worlds.variables[name]
         self._quantiles: dict[tuple[tuple[str, str], ...], NDArray[np.float64]] = {}
+
+    def __repr__(self) -> str:
+        """Return its name, label, unit and dimensions."""
+        return f"Quantity {self.name} [{self.unit}]: {self.label} ({', '.join(map(str, self.worlds.dims))})"
 
     @cached_property
     def worlds(self) -> xr.DataArray:
