@@ -146,8 +146,9 @@ def _dates_of_value(of: Quantity) -> dict[str, Any]:
 
 def _ask_text(text: str, beside: Mapping[str, object], options: Mapping[str, Any]) -> Answer:
     """Answer a question in one line."""
-    from forecast.scenarios.question_text import QUESTION_NAME, read_line
+    from forecast.scenarios.question_text import QUESTION_NAME, check_length, read_line
 
+    check_length(text)
     if beside:
         raise UsageError(f"ask: a question in one line stands alone, without '{next(iter(beside))}'")
     check_keywords(options, _LINE_OPTIONS, "ask")

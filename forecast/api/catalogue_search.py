@@ -32,6 +32,8 @@ SEARCHED_KINDS = ("quantity", "scenario", "model", "law", "table")
 #: A word counts so much in a name, in a title and elsewhere; half of it where it is only a part of a word there.
 NAME_SCORE, TITLE_SCORE, OTHER_SCORE = 100.0, 10.0, 1.0
 _WORD_PATTERN = re.compile(r"[^\W_]+")
+#: Most words of one search, each of which is looked for in every record.
+MAX_SEARCH_WORDS = 50
 
 
 def find(words: str) -> RecordList:
@@ -90,11 +92,11 @@ def find_records(words: Iterable[str]) -> tuple[list[Record], list[dict[str, Any
     Raises
     ------
     UsageError
-        If there is no word.
+        If there is no word, or there are too many.
     """
-    search_words = [word for text in words for word in text.casefold().split()]
-    if not search_words:
-        raise UsageError("expected a word to look for, got only spaces")
+    search_words = [*dict.fromkeys(word for text in words for word in text.casefold().split())]
+    if not 0 < len(search_words) <= MAX_SEARCH_WORDS:
+        raise UsageError(f"expected 1 to {MAX_SEARCH_WORDS} different words to look for, got {len(search_words):,}")
     registry = get_registry().complete()
     records = [r for kind in SEARCHED_KINDS for r in registry.records(kind, parts=False)]
     # parsing the files of all tables and scenarios takes longer than the rest: those that lack a word are left out
@@ -184,17 +186,12 @@ def _question_texts(spec: ScenarioSpec) -> Iterator[str]:
 
 def _match_score(words: Iterable[str], texts: tuple[str, str, str]) -> float:
     """Return how well a record matches: 0 unless every word stands somewhere in it."""
-    worth = 0.0
+    worths = []
     for word in words:
-        here = 0.0
-        for text, weight in zip(texts, (NAME_SCORE, TITLE_SCORE, OTHER_SCORE), strict=True):
-            if word in text:
-                here = weight * (1.0 if _has_whole_word(word, text) else 0.5)
-                break
-        if not here:
-            return 0.0
-        worth += here
-    return worth
+        weighed = zip(texts, (NAME_SCORE, TITLE_SCORE, OTHER_SCORE), strict=True)
+        here = ((weight, _has_whole_word(word, text)) for text, weight in weighed if word in text)
+        worths.append(next((weight * (1.0 if whole else 0.5) for weight, whole in here), 0.0))
+    return sum(worths) if all(worths) else 0.0
 
 
 def _has_whole_word(word: str, text: str) -> bool:

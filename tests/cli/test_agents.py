@@ -190,6 +190,8 @@ REFUSED = [
     ("ask", {"question": "speed.csv:speed/OUT/a secret.csv:SECRET >= 1e9"}, "secret.csv: no such file"),
     ("ask", {"question": "larget-run >= 1e29 FLOP"}, "did you mean 'largest-run'?"),
     ("ask", {**ASKED, "draws": 10**9}, "forecast ask … --draws 1000000000"),
+    ("ask", {"question": "x" * 10**6}, "the limit is 1,000"),
+    ("find", {"words": " ".join(map(str, range(10**5)))}, "1 to 50 different words"),
     ("run", {"scenario": "big.toml"}, "at most 1,048,576 are read"),
     ("run", {"toml": "#" * (MAX_SCENARIO_BYTES + 1)}, "larger than 1,048,576 bytes"),
     ("run", {}, "expected either a scenario"),

@@ -30,8 +30,10 @@ EVIDENCE = ("all_rows", "frontier_given_disclosed")
 
 
 @click.command()
-@click.option("--form", type=click.Choice([*COMPUTE, "both"]), default="both", show_default=True)
-@click.option("--algorithms", type=click.Choice(ALGORITHMS), default=ALGORITHMS[0], show_default=True)
+@click.option("--form", type=click.Choice([*COMPUTE, "both"]), default="both", show_default=True, help="Of compute.")
+@click.option(
+    "--algorithms", type=click.Choice(ALGORITHMS), default=ALGORITHMS[0], show_default=True, help="How they move."
+)
 @click.option("--as-of", type=float, help="Rows dated before this year alone, such as 2025.5.")
 @click.option(
     "--edition", type=click.Choice(["then", "today"]), default="then", show_default=True,
@@ -41,7 +43,9 @@ EVIDENCE = ("all_rows", "frontier_given_disclosed")
     "--worth", type=click.FloatRange(20, 20000), default=250, show_default=True,
     help="Of how many independent draws an estimate is to be worth.",
 )  # fmt: skip
-@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True)
+@click.option(
+    "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Equal seeds, equal draws."
+)
 @click.option(
     "--coverage", "chains", type=click.IntRange(1, 10000),
     help="Instead: simulate so many chains, and count how often the 90 % intervals hold the truth.",
