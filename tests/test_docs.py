@@ -6,17 +6,20 @@ import importlib
 import importlib.util
 import pkgutil
 import re
+import shlex
 import subprocess
 import sys
 import tomllib
 from itertools import chain
 from pathlib import Path
 
+import click
 import pytest
 
 import forecast
 from forecast import errors, models, streams, testing, units
 from forecast.base.distributions import _DISTRIBUTION_KEYS, FAMILIES, distribution
+from forecast.cli import cli
 from forecast.conformance import scaffold
 from forecast.contract import specs
 from forecast.formula import SCENARIO_FUNCTIONS, TIME_NAMES
@@ -59,10 +62,8 @@ def test_every_public_name_is_in_the_reference():
     named = set(re.findall(r"^\.\. (?:auto\w+|decorator):: (?:forecast\.)?(?:\w+\.)*(\w+)$", listed, re.MULTILINE))
     for face in (forecast, specs, errors, models, streams, testing, units):
         assert sorted(set(face.__all__) - {"__version__", "Array"} - named) == [], face.__name__
-    functions = re.findall(
-        r"\w+", part(SCENARIO_FILES, "Functions and time") + part(SCENARIO_FILES, "Stocks, and what is solved for")
-    )
-    assert {*SCENARIO_FUNCTIONS, *TIME_NAMES} <= {*functions}
+    told = "".join(part(SCENARIO_FILES, each) for each in ("Functions and time", "Stocks, and what is solved for"))
+    assert {*SCENARIO_FUNCTIONS, *TIME_NAMES} <= {*re.findall(r"\w+", told)}
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page.startswith("how-to/")])
@@ -240,12 +241,8 @@ def test_what_a_page_shows_of_a_new_plugin_is_what_is_written(page, least, tmp_p
 PYTHON = re.compile(
     r"^```(?:python|{code-cell} ipython3|{code-block} python)\n(?:# with (\S+))?(.*?)^```$", re.M | re.S
 )
-#: Libraries that the pages use and that state no types.
-MYPY = """[mypy]
-strict = True
-untyped_calls_exclude = IPython, distributed
-[mypy-scipy.*]
-ignore_missing_imports = True"""
+#: Strict, but for libraries that state no types.
+MYPY = "[mypy]\nstrict=1\nuntyped_calls_exclude=IPython,distributed\n[mypy-scipy.*]\nignore_missing_imports=1"
 
 
 @pytest.mark.slow
@@ -255,13 +252,21 @@ def test_the_python_of_the_pages_is_a_project_of_strict_types(tmp_path):
     start = (made / "forecast_demo" / "__init__.py").read_text(encoding="utf-8").partition("@hookimpl")[0]
     for page, text in {**PAGES, "readme.md": (ROOT / "README.md").read_text(encoding="utf-8")}.items():
         code = "".join(block for tool, block in PYTHON.findall(text) if tool in ("", "lawcast"))
-        before = start if "written by plugins new: forecast_demo/__init__.py" in text else ""  # what it imports
-        module = tmp_path / f"{re.sub('[^a-z]', '_', page)}.py"
-        module.write_text(before + re.sub(r"^(:\w|[!%]).*", "", code, flags=re.M), encoding="utf-8")
+        code = (start if "plugins new: forecast_demo/__init__.py" in text else "") + code  # what it imports
+        code = re.sub(r"^(:\w|[!%]).*", "", code, flags=re.M)
+        (tmp_path / f"{re.sub('[^a-z]', '_', page)}.py").write_text(code, encoding="utf-8")
     (tmp_path / "mypy.ini").write_text(MYPY, encoding="utf-8")
-    files = [*map(str, tmp_path.glob("*.py")), str(made / "forecast_demo"), str(made / "tests")]
-    done = subprocess.run([sys.executable, "-m", "mypy", *files], cwd=tmp_path, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-m", "mypy", "."], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("page", [*PAGES, "../README.md"])
+def test_every_command_on_a_page_takes_what_is_written(page):
+    for line in re.findall(r"(?:^\$ |`)forecast ([a-z][^`\n]*)", (DOCS / page).read_text("utf-8"), re.MULTILINE):
+        words, command = shlex.split(line, comments=True), cli
+        while isinstance(command, click.Group) and words:
+            command = command.get_command(click.Context(command), words.pop(0))
+        command.make_parser(click.Context(command)).parse_args(words)
 
 
 def modules():

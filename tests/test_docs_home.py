@@ -79,13 +79,6 @@ def test_it_is_sent_to_a_colleague_as_one_file(tmp_path):
     assert not re.search(r"""(?:src=|<link[^>]*href=)["']?(?:https?:)?//""", page)  # sources may be followed
 
 
-@pytest.mark.parametrize("line", re.findall(r"`(forecast [a-z][^`]*)`", HOME))
-def test_every_command_it_names_exists(line):
-    from forecast.cli import COMMANDS
-
-    assert line.split()[1] in COMMANDS
-
-
 def test_installing_is_what_the_readme_says():
     readme = (DOCS.parent / "README.md").read_text(encoding="utf-8")
     lines = re.findall(r"^\$ (python3 .+)$", HOME.partition("\n## Install\n")[2], re.M)

@@ -73,14 +73,6 @@ def test_an_answer_shown_is_what_the_program_prints(block):
         assert " ".join(part.split()) in printed
 
 
-def test_every_command_it_names_exists():
-    from forecast.cli import COMMANDS
-
-    named = {words.split()[0] for words in re.findall(r"`forecast ([a-z][^`]*)`", README)}
-    assert {"run", "allocate", "claims", "laws", "plugins"} <= named
-    assert named <= set(COMMANDS)
-
-
 def test_every_path_it_names_exists():
     paths = [p for p in re.findall(r"\]\(([^)]+)\)", README) if "//" not in p]
     paths += re.findall(r"^\| `([a-z]+/)` \|", README, re.MULTILINE)
