@@ -673,6 +673,7 @@ _WARNINGS: Mapping[str, type[ForecastWarning]] = {
         FixedParametersWarning,
         HindcastWarning,
         IndependentParametersWarning,
+        LeftOutWarning,
         ModelWarning,
         RaisedPathsWarning,
         RoundedConstantsWarning,

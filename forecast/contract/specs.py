@@ -357,6 +357,9 @@ class ModelSpec(Spec):
         series whose observations are all positive has 0 by default.
     table : str
         The table that its observations are rows of, if it has any: what is known of it, and where rows may be added.
+    column : str
+        The column of that table that it reads, where each row of it is read by itself: rows that a user adds without it
+        are said to have no effect.
     target : str, optional
         ``module:attribute`` of what makes the model, imported at first use.
     each : str
@@ -377,6 +380,7 @@ class ModelSpec(Spec):
     at_most: float | None = optional_field(is_number, "a number, or None")
     at_least: float | None = optional_field(is_number, "a number, or None")
     table: str = text_field(default="", names="table")
+    column: str = text_field(default="")
     each: str = text_field(default="")
 
     def _check(self) -> None:

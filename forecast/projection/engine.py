@@ -44,6 +44,7 @@ from forecast.projection.source_tables import OwnRows
 from forecast.projection.streaming.batches import Checkpoint, Job, run_batches
 from forecast.projection.streaming.foresight import peak_bytes
 from forecast.projection.streaming.histograms import DATE_BINS
+from forecast.projection.unread_rows import unread_rows
 from forecast.scenarios import graph as graphs
 from forecast.scenarios.graph import ScenarioGraph
 from forecast.scenarios.kinds.table_value import TableValue
@@ -218,7 +219,7 @@ def project(
         fits = ModelFits(graph, as_of=as_of, seed=seed, cache=shared, share_draws=draws <= keep)
         fits.check_settings(graph, graph.models)
         check_ordered(graph, fits, seed)
-        source_tables.check_read(graph, fits, added)
+        unread = [*unread_rows(graph, fits, added)]
         steps, width = _find_horizon(graph, fits, until=last, start=first, step=step, as_of=as_of)
         graph = until_end(graph, steps, until=last)
         _check_size(graph, steps.years, draws, kept, workers, ends=ends)
@@ -287,6 +288,7 @@ def project(
             models=described,
             failures=sorted({*sampled.reasons(), *fits.failures.values(), *sampled.updates.impossible()}),
             warnings=[
+                *unread,
                 *fits.warnings(whole),
                 *_run_warnings(swapped_scenario.alone, effective, draws),
                 *missing_data.left_out_lines(whole, fits, left_out),

@@ -15,12 +15,11 @@ from forecast import tables
 from forecast.base.dates import from_decimal_year, year_of
 from forecast.base.lazy import xr
 from forecast.contract.registry import get_registry
-from forecast.errors import DataError, ForecastError, UnknownNameError, UsageError, printable
+from forecast.errors import DataError, ForecastError, UnknownNameError, UsageError
 from forecast.models import Model
 from forecast.models.law_fits import LawModel
 from forecast.models.nesting import walk_models
 from forecast.scenarios.graph import ScenarioGraph
-from forecast.scenarios.kinds.table_value import TableValue
 from forecast.tables import editions
 from forecast.tables.file_formats import read_file
 from forecast.tables.raw_table import RawTable
@@ -213,59 +212,6 @@ def tables_with_user_rows(graph: ScenarioGraph, data: OwnRows) -> dict[Path, edi
         edition = found.get(package.file) or editions.Edition(package=package)
         found[package.file] = editions.with_rows(edition, rows, str(Path(path).absolute()))
     return found
-
-
-def check_read(graph: ScenarioGraph, fits: ModelFits, added: Mapping[Path, editions.Edition]) -> None:
-    """Refuse rows of which no model reads one: what is asked for is never passed over.
-
-    Raises
-    ------
-    UsageError
-    """
-    for path_of, edition in added.items():
-        _check_chosen_by(graph, path_of, edition)
-        reading = [
-            made for name, made in tables_read(graph) if not is_file(name) and tables.descriptor_of(name) == path_of
-        ]
-        if any(made is None or not fits.observed(made) for made in reading):
-            continue  # cells are looked up in it; or one of them failed, and says why
-        for path in dict.fromkeys(path for path, _ in edition.added.values()):
-            called = editions.names_of(edition, path)
-            read = map(fits.observed, graph.models.values())
-            if not any(called & set(seen.names) for seen in read):
-                raise UsageError(
-                    f"{printable(Path(path).name, 60)}: no model of the scenario reads a row of it; they read of "
-                    f"{edition.package.name} {_row_filters(graph, edition.package)}, and of some series only records"
-                )
-
-
-def _check_chosen_by(graph: ScenarioGraph, path_of: Path, edition: editions.Edition) -> None:
-    """Refuse a file without the columns by which figures are looked up in its table: no row of it would count."""
-    cells = [node.quantity for node in graph.nodes.values() if isinstance(node.quantity, TableValue)]
-    cells += [cell.fallback for cell in cells if cell.fallback is not None]
-    cells = [each for each in cells if not is_file(each.table) and tables.descriptor_of(each.table) == path_of]
-    for path in dict.fromkeys(path for path, _ in edition.added.values()):
-        names = set(read_file(path))
-        lacking = [{*cell.where, cell.latest or ""} - {*names, ""} for cell in cells if cell.column in names]
-        if lacking and all(lacking):
-            fewest: list[str] = min(map(sorted, lacking), key=lambda names: len(names))
-            columns = " and ".join(f"'{printable(name, 60)}'" for name in fewest)
-            raise UsageError(
-                f"{printable(Path(path).name, 60)}: expected the columns {columns}, which tell the rows of "
-                f"{edition.package.name} that count"
-            )
-
-
-def _row_filters(graph: ScenarioGraph, package: Package) -> str:
-    """Say which rows of a table the series of a scenario read."""
-    said = []
-    for name, made in tables_read(graph):
-        if made is None or is_file(name) or tables.descriptor_of(name) != package.file:
-            continue
-        spec = get_registry().find("model", made.name.partition("@")[0]).spec
-        where = getattr(spec, "where", None) or {}
-        said.append(" and ".join(f"{column} = {value}" for column, value in where.items()) or "all rows")
-    return "; ".join(f"rows with {each}" if "=" in each else each for each in dict.fromkeys(said)) or "other rows"
 
 
 def _table_of_columns(rows: RawTable, known: Mapping[str, Package], table: str) -> Package:

@@ -21,7 +21,7 @@ from forecast.base.lazy import xr
 from forecast.errors import DataError, EmptyDataError, ForecastError, ScenarioError, UnknownNameError, printable
 from forecast.scenarios.kinds.table_value import ByChoice, TableValue
 from forecast.scenarios.spec import Choice, TableChoice, fill
-from forecast.scenarios.templates import MAX_COMBINATIONS
+from forecast.scenarios.templates import MAX_COMBINATIONS, combinations
 from forecast.tables import Columns, series
 from forecast.tables.cache import SharedTable
 from forecast.units import qualifiers
@@ -153,7 +153,7 @@ class Tables:
             if cell.within is not None and self.start is not None:
                 years = tables.decimal_year(dates)
                 keep &= ((years <= self.start) | own) & (years >= self.start - cell.within)
-            keep &= own if cell.own else True
+            keep &= own if cell.own or (keep & own).any() else True  # what a user sets goes before what others state
             if not keep.any():
                 return None
             days = np.unique(dates[keep])[::-1]
@@ -171,6 +171,21 @@ class Tables:
         since = "" if undated else min(table.once("first dates", lambda: _first_dates(columns))[rows].tolist())
         own_qualifiers = {n: v for n, v in stated.items() if v}
         return ReadValue(float(value[rows[0]]), unit, own_qualifiers, cell.table, history, since)
+
+    def lookup_masks(self, cell: TableValue, choices: Mapping[str, Choice], key: str) -> dict[str, BoolArray]:
+        """Return the rows that a cell may be found in under any values of the choices, by the column that decides.
+
+        The first column is that of the figure.
+        """
+        columns = (table := self._read(cell.table, cell.reading)).columns
+        of, masks = cell.chosen_by, {cell.column: ~np.isnan(columns.numeric(cell.column))}
+        every = [dict(zip(of, values, strict=True)) for values in combinations(choices, of)]
+        for column, wanted in cell.where.items():
+            texts = {text for chosen in every for text in _wanted_texts(wanted, chosen)}
+            masks[column] = np.any([self._mask(table, column, text, key) for text in texts], axis=0)
+        if cell.within is not None and self.start is not None:
+            masks[cell.latest] = tables.decimal_year(columns.column(cell.latest)) >= self.start - cell.within
+        return masks
 
     @staticmethod
     def _states(dataset: xr.Dataset, columns: Columns, column: str, attribute: str, rows: Any) -> str:

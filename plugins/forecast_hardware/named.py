@@ -43,6 +43,7 @@ def models() -> Iterator[ModelSpec]:
         quantity="hardware.device_price",
         unit="USD",
         table="datasets/accelerator-prices",
+        column="price",
         each="device",
         target="forecast_hardware.prices:make_device_price",
         qualifiers={"dollars": "nominal"},

@@ -311,7 +311,10 @@ def _read_prices(own: Columns, others: Columns, devices: Columns, beside: Sequen
         columns = table["device"], decimal_year(table["date"]), table.numeric(price), *(table[each] for each in texts)
         return (row for row in zip(*columns, strict=True) if np.isfinite(row[2]))
 
-    rows = [each for each in quotes(own, "price", "condition", "channel", "source", "quote") if each[4] != "launch"]
+    every = [*quotes(own, "price", "condition", "channel", "source", "quote")]
+    if mine := [str(each[6]) for each in every if each[4] == "launch" and each[6] in beside]:
+        raise DataError(f"{PRICES_TABLE}: {mine[0]}: a launch price, which is no quote: say another channel, or none")
+    rows = [each for each in every if each[4] != "launch"]
     rows += [
         (*each, "") for each in quotes(others, "purchase", "scope", "kind", "source")
         if each[3] == "board" and each[4] in _BOUGHT

@@ -223,11 +223,44 @@ def test_a_rent_of_ones_own_counts_though_it_is_younger_than_the_start_and_is_of
         run = forecast.project("rent-or-buy", draws=16, with_=asked, data={"accelerator-prices": str(file)}, **options)
         return float(run.worlds["rent"].max())
 
-    assert rent("2026-10-01") == rent("2026-11-20") == 1
+    assert rent("2026-10-01") == rent("2026-11-20") == rent("2026-03-01") == 1  # before newer ones of others, too
     with pytest.raises(ForecastError, match="of 2026-10-01, which was not known by 2024-06-01: leave it"):
         rent("2026-10-01", as_of="2024-06-01")
     with pytest.raises(ForecastError, match="a row of your own is of 2999-01-01, which has not come"):
         rent("2999-01-01")
+
+
+def test_a_quote_that_nothing_reads_is_said_at_every_door_with_what_would_read_it(tmp_path, capsys):
+    rows = {
+        "rents": "geforce-rtx-4090,2026-10-15,on-demand,,0.05",
+        "spot": "h100-sxm5,2026-10-15,spot,,0.05",
+        "old": "h100-sxm5,2023-10-15,on-demand,,0.05",
+        "prices": "geforce-rtx-4090,2026-10-15,purchase,1500,",
+        "launch": "geforce-rtx-4090,2026-10-15,purchase,1500,",
+    }
+
+    def told(door, *names):
+        lines = [f"{rows[name]},{'launch' if name == 'launch' else 'marketplace'}" for name in names]
+        (tmp_path / "mine.csv").write_text("\n".join(["device,date,kind,price,rent,channel", *lines]) + "\n")
+        verb, *asked = door.split()
+        found = command(verb)(capsys, *asked, "--data", f"accelerator-prices={tmp_path}/mine.csv", "--draws", "16")
+        return found.code, " ".join(found.err.split())
+
+    elsewhere = "'forecast plan --device' or 'forecast run rent-or-buy' would"
+    for door in ("run gpu-guide --set use=inference-8bit", "ask device-price --at 2026-11"):
+        assert told(door, "rents") == (2, f"forecast: error: nothing here reads mine.csv:2 (no price); {elsewhere}")
+        assert told(door, "prices")[0] == 0
+    for door in ("run gpu-cluster", "ask device-rent --at 2026-11", "plan --budget 1M --days 60"):
+        code, said = told(door, "rents")
+        assert (code, f"nothing here reads mine.csv:2 (device = geforce-rtx-4090); {elsewhere}" in said) == (0, True)
+    assert (
+        "nothing here reads mine.csv:3 (no price)"
+        in told("run gpu-guide --set use=inference-8bit", "prices", "rents")[1]
+    )
+    assert "reads mine.csv:2 (kind = spot)" in told("run rent-or-buy", "spot")[1]
+    assert "reads mine.csv:2 (of 2023-10-15, too old)" in told("run rent-or-buy", "old")[1]
+    assert "nothing here" not in told("run rent-or-buy", "rents")[1]
+    assert "a launch price, which is no quote" in told("ask device-price --at 2026-11", "launch")[1]
 
 
 def test_a_quote_of_ones_own_is_read_where_a_price_is_asked(tmp_path):

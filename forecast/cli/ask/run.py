@@ -237,6 +237,8 @@ def _rival_answer(rival: RivalForecast, made: Callable[[], Scenario], drawn: Map
     try:
         return RivalAnswer(rival, project(made(), **drawn, ends=True).opening)
     except ForecastError as problem:
+        if drawn["data"] is not None:  # the house's forecast could read these rows: this one has no use for them
+            return _rival_answer(rival, made, {**drawn, "data": None})
         return RivalAnswer(rival, None, join_lines(problem))
 
 

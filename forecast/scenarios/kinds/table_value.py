@@ -58,7 +58,7 @@ class TableValue(QuantityKind):
         Only the dates in these many years before the start of the scenario count, and none after it: a product has
         to be on sale at the start to have a price. Without it every date counts.
     own : bool
-        Only the rows that a user sets beside the table's own count; with `latest`.
+        Only the rows that a user sets beside the table's own count; with `latest`, where such rows go first anyway.
     aggregate : {"", "lowest", "highest"}
         Which of several different figures; where this is not said they are an error.
     fallback : TableValue, optional
@@ -194,13 +194,14 @@ class TableValue(QuantityKind):
     def described(self) -> str:
         """Return it without the folder of a table."""
         short = "/".join(Path(self.table).parts[-2:]) if Path(self.table).is_absolute() else self.table
-        own = [place for place, cell in enumerate(self._cells()) if cell.own]
+        own = [place for place, cell in enumerate(self.cells()) if cell.own]
         return f"{replace(self, table=short)!r}{f', own {own}' if own else ''}"
 
-    def _cells(self) -> Iterator[TableValue]:
+    def cells(self) -> Iterator[TableValue]:
+        """Yield it, and where it is looked for after that."""
         yield self
         if self.fallback is not None:
-            yield from self.fallback._cells()
+            yield from self.fallback.cells()
 
     def files(self, node: Node) -> tuple[tuple[str, Any], ...]:
         """Return the tables."""
