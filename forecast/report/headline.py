@@ -46,6 +46,8 @@ from forecast.sensitivity.first_order import certain
 MAX_SENTENCE_COMBINATIONS = 3
 #: What is best with a smaller chance than this is too close to call.
 MIN_CLEAR_PROBABILITY = 0.8
+#: What seldom takes part is said to be best from this share of the worlds on.
+MIN_SELDOM_SHARE = 0.05
 #: Where a bound decides in a larger share of the worlds than this, an interval of 90 % leaves no room beside it.
 MIN_WHOLE_SHARE = 0.9
 #: Digits of a number that stands in a title: it is stated, not estimated.
@@ -550,6 +552,7 @@ def _authored_ranking(answer: RankingAnswer, row: RankingRow, words: Labels) -> 
         return ""
     texts = {"n": str(len(order) or len(row.order)), "conditions": " and ".join(answer.conditions)}
     texts["tier"] = str(len(row.first_tier)) if len(row.first_tier) > 1 else ""
+    texts["p_others"] = percent(row.seldom) if row.seldom >= MIN_SELDOM_SHARE else ""
     for place, contender in zip(("first", "second"), order, strict=False):
         texts |= {place: words(contender.name), f"p_{place}": percent(contender.first)}
         for slot in (each for each in SLOT.findall(sentences[case]) if each.endswith(f" of {place}")):

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from forecast.base.quantiles import DEFAULT_LEVEL
+from forecast.errors import first_names
 from forecast.projection.result import (
     AnswerDistribution,
     DateAnswer,
@@ -19,7 +20,7 @@ from forecast.projection.result import (
     ValueAnswer,
 )
 from forecast.projection.result.projected_answers import RankingRow
-from forecast.report.headline import Labels, event, first_shares, on_date, share_text, value_title
+from forecast.report.headline import MIN_SELDOM_SHARE, Labels, event, first_shares, on_date, share_text, value_title
 from forecast.report.words.date_text import as_text, date_cell, fine_interval, fine_span
 from forecast.report.words.number_text import (
     amount,
@@ -278,6 +279,10 @@ def _ranking_group(answer: RankingAnswer, row: RankingRow, words: Labels) -> Row
         note = "" if decided else percent(each.first)
         tier = str(each.tier) if each.tier and not decided else ""
         rows.append(ReportRow(label=words(each.name), spread=each, cells=(middle, interval, note, tier)))
+    if row.seldom >= MIN_SELDOM_SHARE:
+        others = [words(each.name) for each in row.order if each.first >= MIN_SELDOM_SHARE and not each.takes_part]
+        label = fill("seldom", "named" if others else "", names=first_names(others, 2))
+        rows.append(ReportRow(label=label, cells=("", "", percent(row.seldom)), share=row.seldom))
     choices = words.given(row.choices)
     title = words.title(words.short(answer.name, answer.title or answer.text), row.choices)
     rest = f"{f' ({choices})' if choices else ''}{f' [{unit}]' if unit else ''}"

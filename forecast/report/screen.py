@@ -54,15 +54,15 @@ def brief_lines(
     """
     marks = _ASCII if ascii_only else _UNICODE
     height = max(height, math.ceil(height * _FULL_WIDTH / width))
-    head = _wrap_text(brief.sentence, width)
+    said = _wrap_text(brief.sentence, width)
     foot = [line for text in _foot_lines(brief, width) for line in _wrap_text(text, width, hanging=2)]
-    changes = _change_lines(brief, width)
-    head += ["", *_wrap_text(brief.differs, width)] if brief.differs else []
-    head += ["", *changes] if changes else []
+    said += ["", *_wrap_text(brief.differs, width)] if brief.differs else []
     below = (
         min(sum(len(_wrap_text(text, width, hanging=2)) for text in brief.notes) + 1, _MAX_NOTES) if brief.notes else 0
     )
-    for least in (_MIN_BODY_LINES, _MIN_BODY_LINES - 1):  # one line fewer where all would be too high
+    for most, less in ((_MAX_CHANGES, 0), (_MAX_CHANGES, 1), (3, 1), (1, 1)):  # fewer lines where all would be too high
+        changes, least = _change_lines(brief, width, most), _MIN_BODY_LINES - less
+        head = [*said, *(["", *changes] if changes else [])]
         room = max(height - len(head) - len(foot) - 4, least)  # two blank lines, and two for what is not shown
         body, missing, key = list[str](), 0, list[str]()
         for _ in range(2 if brief.groups else 0):  # the key of the marks takes lines from the tables
@@ -96,9 +96,9 @@ def _key_of_marks(brief: Brief, body: Sequence[str], marks: dict[str, str]) -> s
     return f"Marks: {'; '.join(texts)}." if texts else ""
 
 
-def _change_lines(brief: Brief, width: int) -> list[str]:
-    """Return the table of what a change moves, and what it does not move in one line."""
-    shown = brief.changes.rows[:_MAX_CHANGES]
+def _change_lines(brief: Brief, width: int, most: int) -> list[str]:
+    """Return the table of what a change moves, of `most` rows, and what it does not move in one line."""
+    shown = brief.changes.rows[:most]
     out = []
     if shown:
         heads, cells = brief.changes.columns, [row.cells for row in shown]

@@ -37,7 +37,7 @@ CASES: dict[str, tuple[str, ...]] = {
 SLOTS: dict[str, tuple[str, ...]] = {
     "when": ("median", "low", "high", "interval", "already", "never", "by", "start", "until", "now", "now_date"),
     "value": ("value", "low", "high", "interval", "on", "ratio", "now", "now_date"),
-    "rank": ("first", "second", "p_first", "p_second", "n", "tier", "value", "interval", "conditions"),
+    "rank": ("first", "second", "p_first", "p_second", "p_others", "n", "tier", "value", "interval", "conditions"),
 }  # fmt: skip
 SLOT = re.compile(r"\{([^{}]*)\}")
 PART = re.compile(r"\[([^\[\]]*)\]")

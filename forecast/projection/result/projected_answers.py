@@ -664,6 +664,11 @@ class RankingRow:
         return [each for each in self.order if each.takes_part]
 
     @property
+    def seldom(self) -> float:
+        """The probability that one is best which takes part in less than half of the worlds."""
+        return sum(each.first for each in self.order if not each.takes_part)
+
+    @property
     def best(self) -> Contestant | None:
         """The likeliest to be best of those that take part; None where none does."""
         return max(self.taking_part, key=lambda each: each.first, default=None)

@@ -364,7 +364,8 @@ def _encode_ranking(row: RankingRow, over: str, choices: Mapping[str, list[str]]
         for each in row.taking_part[:_MAX_MOVED_ROWS]
     ]
     at = {name: choices[name].index(value) for name, value in row.choices.items()}
-    return {"at": at, "rows": rows, "best": None if row.best is None else place(row.best.name)}
+    seldom = _round_for_page(row.seldom)
+    return {"at": at, "rows": rows, "seldom": seldom, "best": None if row.best is None else place(row.best.name)}
 
 
 def _encode_first(row: FirstRow) -> list[float | None] | None:

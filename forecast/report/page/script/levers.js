@@ -78,10 +78,10 @@ const movedRows = (asked, told) => {
 };
 const movedOrders = (asked, told) => {
   const values = model.choices.get(asked.over).values;
-  return told.orders[asked.name].map(({ at: fixed, rows, best }) => {
+  return told.orders[asked.name].map(({ at: fixed, rows, best, seldom }) => {
     const order = rows.map(([place, first, q, tier]) => ({ place, label: values[place].label, first, among: 1, q, tier }));
     const cell = asked.dims.reduce((sum, dim) => sum + asked.strides[dim] * fixed[dim], 0), leads = order.find((each) => each.place === best) || null;
-    return { title: asked.said[cell], given: asked.given[cell], fixed, every: values.map((_, place) => ({ place, first: (order.find((each) => each.place === place) || { first: 0 }).first })), order, best: leads, tied: order.filter(({ tier }) => tier === 1).length, second: order.find((each) => each !== leads) };
+    return { title: asked.said[cell], given: asked.given[cell], fixed, every: values.map((_, place) => ({ place, first: (order.find((each) => each.place === place) || { first: 0 }).first })), order, best: leads, seldom, tied: order.filter(({ tier }) => tier === 1).length, second: order.find((each) => each !== leads) };
   }).filter(({ fixed }) => asked.dims.every((dim) => !(dim in state.picks) || state.picks[dim] === fixed[dim]));
 };
 const movedRace = (each, told) => {

@@ -29,7 +29,8 @@ const ranked = (asked, fixed, worlds) => {
   }
   const best = order.reduce((found, each) => (!found || each.first > found.first ? each : found), null);
   const left = every.filter((each) => each.among >= 0.5 && !each.q).length;
-  return { every, order, left, best, tied: order.filter((each) => each.tier === 1).length, second: order.find((each) => each !== best) };
+  const others = every.filter((each) => each.among < 0.5), seldom = others.reduce((sum, each) => sum + each.first, 0);
+  return { every, order, left, best, seldom, others: others.filter((each) => each.first >= data.seldom).map((each) => each.label), tied: order.filter((each) => each.tier === 1).length, second: order.find((each) => each !== best) };
 };
 /** Whether fixed numbers are ranked, one the best in all worlds: being the best then has no probability. */
 const decided = (order) => order.every(({ first, q }) => [0, 1].includes(first) && q[0] === q[4]);
@@ -56,7 +57,7 @@ const orderTables = (every) => {
         make("td", {}, each.best && !decided(each.order) ? say("tied", { none: each.tied < 2 }, { percent: percent(each.best.first), count: each.tied }) : "")));
       return [section(capital(asked.short), [column("What", true), column("Best", true), column(data.columns.rank[2])], rows)];
     }
-    return found.map(({ order, title, given, left }) => {
+    return found.map(({ order, title, given, left, seldom, others = [] }) => {
       const heading = `${capital(title)}${given ? ` (${given})` : ""}`;
       if (!order.length) return make("section", { class: "rows" }, make("h2", {}, heading), make("p", {}, `None of ${model.choices.get(asked.over).values.length} meets ${asked.meets}.`));
       const middles = order.map((each) => each.q[2]).filter((each) => Number.isFinite(each) && each).sort((a, b) => Math.abs(a) - Math.abs(b));
@@ -65,6 +66,8 @@ const orderTables = (every) => {
       const log = span[0] > 0 && span[1] / span[0] > 10, short = (value) => plain(value / factor);
       const rows = order.map((each) => make("tr", {}, make("th", { scope: "row" }, each.label), make("td", { class: "chart" }, bar({ ...asked.values, scales: asked.amounts }, each, span, log, false)),
         ...[short(each.q[2]), each.q[0] === each.q[4] ? "" : `${short(each.q[0])} to ${short(each.q[4])}`, ...(decided(order) ? ["", ""] : [percent(each.first), String(each.tier)])].map((cell) => make("td", {}, cell))));
+      const names = `${others.slice(0, 2).join(", ")}${others.length > 2 ? ` and ${others.length - 2} more` : ""}`;
+      if (seldom >= data.seldom) rows.push(make("tr", {}, make("th", { scope: "row" }, say("seldom", { named: names }, { names })), ...["", "", "", percent(seldom), ""].map((cell) => make("td", {}, cell))));
       if (left) rows.push(make("tr", {}, make("th", { scope: "row", colspan: 6 }, `and ${left} more, which are never best: this page carries no worlds of them`)));
       const axis = `${short(span[0])} to ${short(span[1])}`;
       return section(`${heading}${called ? ` [${called}]` : ""}`, [column("What", true), column(axis, false, "chart"), ...heads("rank")], rows);

@@ -89,11 +89,11 @@ const rankSentence = (asked, picks, found) => {
   return `${say("rank", { more: left > 0 }, { What: capital(found[0].title), best: told.join("; "), left })}.`;
 };
 /** Who is best under the first combination of choices, where the scenario's author wrote a sentence for it. */
-const authoredRanking = (asked, { best, every, order, left = 0, tied, sentences = {}, own: parts = {} }) => {
+const authoredRanking = (asked, { best, every, order, left = 0, tied, seldom, sentences = {}, own: parts = {} }) => {
   const first = [...order].sort((a, b) => b.first - a.first);
   const own = sentences[!best ? "none" : order.every((each) => each.q[0] === each.q[4]) ? "point" : best.first >= data.clear || order.length < 2 ? "winner" : "tie"];
   if (!own) return "";
-  const texts = { n: String(first.length + left || every.length), conditions: asked.meets, tier: tied > 1 ? String(tied) : "" };
+  const texts = { n: String(first.length + left || every.length), conditions: asked.meets, tier: tied > 1 ? String(tied) : "", p_others: seldom >= data.seldom ? percent(seldom) : "" };
   ["first", "second"].forEach((place, i) => { if (first[i]) Object.assign(texts, { [place]: first[i].label, [`p_${place}`]: percent(first[i].first) }); });
   for (const slot of Object.keys(parts)) if (first[slot.endsWith("first") ? 0 : 1]) texts[slot] = parts[slot][first[slot.endsWith("first") ? 0 : 1].place];
   if (first.length) {
