@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,7 +109,7 @@ class Answer(OtherWords):
     cache: RunCache = field(default_factory=partial(RunCache, SHARED_BYTES), repr=False)
 
     @classmethod
-    def _to(cls, question: Mapping[str, Any], options: Mapping[str, Any], **fields: Any) -> Answer:
+    def _to(cls, question: Mapping[str, Any], options: Mapping[str, Any], **fields: Any) -> Self:
         """Return the answer to a question, with its projection."""
         asked = cls(question=question, options=options, run=Projection({}, {}), **fields)
         return asked._check_given_values()._answered()
@@ -125,7 +125,7 @@ class Answer(OtherWords):
         options |= {"with_": {**run.settings.set, **run.settings.swap}}
         return cls(question={}, run=run, options=options, name=run.opening.name, saved=run, folder=folder)
 
-    def _answered(self) -> Answer:
+    def _answered(self) -> Self:
         # what is asked alone leaves no draws behind: they take as much memory as the answer
         is_alone = "projection" not in self.run and not self.cache.n_bytes
         cache = self.cache.without_draws() if is_alone else self.cache
@@ -208,7 +208,7 @@ class Answer(OtherWords):
                 values[f"{alias}.{name}"] = f"{each:g} {unit}".strip() if is_real(each) else each
         return values
 
-    def _check_given_values(self) -> Answer:
+    def _check_given_values(self) -> Self:
         """Return the answer; raise if something that a scenario was given by its `with_` moves nothing asked."""
         given = self._source_values if self.base is None else self.base.with_values
         for name in given:

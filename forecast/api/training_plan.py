@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,14 +15,18 @@ from forecast.api.answer import Answer
 from forecast.api.scenario import Scenario, run_scenario
 from forecast.base.arrays import Array
 from forecast.base.dates import decimal_year, iso_date, parse_year, today
+from forecast.base.lazy import xr
 from forecast.base.quantiles import DEFAULT_LEVEL
 from forecast.contract.registry import get_registry
-from forecast.errors import UnitError, UnknownNameError, UsageError, first_names, printable
+from forecast.errors import UnknownNameError, UsageError, first_names, printable
+from forecast.laws import law
 from forecast.planning.allocate import best_splits, price_of
 from forecast.projection.paths.run_cache import SHARED_BYTES, RunCache
 from forecast.projection.source_tables import OwnRows
+from forecast.report.headline import driver_labels
 from forecast.report.words.number_text import amount, amount_range, format_number, percent, scale_of
 from forecast.scenarios.settings.setting_values import parse_measured, parse_set_number
+from forecast.sensitivity.first_order import MIN_DRIVER_SHARE, variance_shares
 
 Amount = float | str | None
 
@@ -64,30 +68,46 @@ class PlannedRun:
         ``"cheapest"`` (``"most compute"`` where days and cards or power are given alone), ``"device given"``,
         ``"fastest"`` or ``"smaller model"``.
     device : str
-    cards : int
+    cards : number
     draws : mapping of str to ndarray
         The quantities of `LINES` in their units, a number a world; one where nothing is uncertain, and not a number of
         a cost that is not known.
-    over : mapping of str to float
-        How likely each of the costs that are known is more than the budget, and the duration more than the days:
-        ``over["cost"]``, ``over["duration"]``; without those that were left open.
-    loss : float, optional
-        What was given: it is reached at the fitted parameters of the law, and stands for the median of its draws.
+    constraints : mapping of str to float
+        What was given. A loss is reached at the fitted parameters of the law, and stands for the median of its draws.
     """
 
     name: str
     device: str
-    cards: int
+    cards: float
     draws: Mapping[str, Array]
-    over: Mapping[str, float] = field(default_factory=dict)
-    loss: float | None = None
+    constraints: Mapping[str, float]
+
+    @property
+    def rent(self) -> str:
+        """The first cost of renting that is known, whoever rents out or by a kind of cloud; empty if none is."""
+        costs = (name for name in self.draws if name.startswith("cost") and name != "cost_owned")
+        return next((name for name in costs if np.isfinite(self.draws[name]).all()), "")
+
+    @property
+    def over(self) -> dict[str, float]:
+        """How likely each cost that is known is more than the budget, and the duration more than the days."""
+        known = {name: each for name, each in self.draws.items() if name.startswith("cost") or name == "duration"}
+        known |= {"cost": self.draws[self.rent]} if self.rent else {}
+        limits = {name: self.constraints.get("days" if name == "duration" else "budget") for name in known}
+        return {
+            name: float(np.mean(known[name] > limit * (1 + 1e-9)))
+            for name, limit in limits.items() if limit is not None and np.isfinite(known[name]).all()
+        }  # fmt: skip
+
+    def median(self, name: str) -> float:
+        """Return the median of a quantity."""
+        return float(np.median(self.draws[name]))
 
     def interval(self, name: str, level: float = DEFAULT_LEVEL) -> tuple[float, float, float]:
         """Return the lower end, the median and the upper end of a quantity."""
         low, middle, high = np.quantile(self.draws[name], [(1 - level) / 2, 0.5, (1 + level) / 2]).tolist()
-        if name == "loss" and self.loss is not None:
-            return min(low, self.loss), self.loss, max(high, self.loss)
-        return low, middle, high
+        middle = self.constraints.get(name, middle) if name == "loss" else middle
+        return min(low, middle), middle, max(high, middle)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -113,7 +133,8 @@ class Plan(Answer):
     @cached_property
     def sentence(self) -> str:
         """The plan in one plain sentence."""
-        first, rent = self.plans[0], _known_rent(self.plans[0].draws)
+        first, rent = self.plans[0], self.plans[0].rent
+        label = self.run.labels.get(first.device, first.device)
         size, tokens = (_format_count(first.interval(name)[1]) for name in ("size", "tokens"))
         kind = f" at {LINES[rent][0].removeprefix('- ')} rents" if rent not in ("", "cost") else ""
         cost = f" for {_with_interval(first, rent)}{kind}" if rent else ", and what renting costs is not known"
@@ -123,14 +144,17 @@ class Plan(Answer):
             if (chance := first.over.get(name, 0.0)) > 0.5
         )
         return (
-            f"{first.cards:,} {'rented ' if rent else ''}{self.called(first.device)} train {size} parameters on "
-            f"{tokens} tokens to a loss of {first.interval('loss')[1]:.3g} in {_with_interval(first, 'duration')}"
-            f"{cost}{missed}."
+            f"{first.cards:,} {'rented ' if rent else ''}{label} train {size} parameters on {tokens} tokens to a loss "
+            f"of {first.interval('loss')[1]:.3g} in {_with_interval(first, 'duration')}{cost}{missed}."
         )
 
-    def called(self, device: str) -> str:
-        """Return how a device is called."""
-        return str(self.run.labels.get(device, device))
+    @cached_property
+    def drivers(self) -> dict[str, float]:
+        """The uncertain numbers that move the days of the first run, and so its costs: shares of the variance."""
+        rows = variance_shares(self.run, xr.DataArray(self.plans[0].draws["duration"], dims="draw"))
+        rows = [row for row in rows if row["share"] >= MIN_DRIVER_SHARE]
+        labels = driver_labels(self.run, [row["name"] for row in rows])
+        return {label: row["share"] for label, row in zip(labels, rows, strict=True)}
 
     def rows(self, level: float = DEFAULT_LEVEL) -> Iterator[list[str]]:
         """Yield the lines of the plans side by side: a label with the unit, and the median and interval in each.
@@ -139,16 +163,14 @@ class Plan(Answer):
         how likely every owner's cost is over the budget.
         """
         hidden = {"filled"} if "power" in self.constraints else {"filled", "site_power"}
-        yield ["device", *(self.called(each.device) for each in self.plans)]
+        yield ["device", *(self.run.labels.get(each.device, each.device) for each in self.plans)]
         yield ["cards", *(f"{each.cards:,}" for each in self.plans)]
         for name in (each for each in self.plans[0].draws if each not in hidden):
             (label, unit), every = LINES[name], [each.interval(name, level) for each in self.plans]
-            is_part = label.startswith("-")  # which has the unit of the rent above it
-            if not is_part:
-                known = _known_rent(self.plans[0].draws) or name if name == "cost" else name  # parts are in its unit
-                factor, named = scale_of([each.interval(known, level)[2] for each in self.plans], unit)
-            shown = "" if unit in ("param", "token") or is_part else named
-            yield [", ".join(filter(None, (label, shown))), *(_interval_cell(each, unit, factor) for each in every)]
+            paid = self.plans[0].rent if unit == "USD" else ""  # all costs are in the unit of the rent
+            factor, named = scale_of([each.interval(paid or name, level)[2] for each in self.plans], unit)
+            shown = "" if unit in ("param", "token") or label.startswith("-") else f", {named}" if named else ""
+            yield [f"{label}{shown}", *(_interval_cell(each, unit, factor) for each in every)]
         for label, key, limit in (("over budget", "cost", "budget"), ("late", "duration", "days")):
             if limit in self.constraints:
                 yield [label, *(percent(each.over[key]) if key in each.over else "not known" for each in self.plans)]
@@ -159,21 +181,18 @@ class Plan(Answer):
     def to_record(self, level: float = DEFAULT_LEVEL) -> dict[str, Any]:
         """Return it as plain data, with exact numbers."""
         keys = "unit", f"p{50 * (1 - level):02.0f}", "p50", f"p{50 * (1 + level):02.0f}"
-        return {
-            "sentence": self.sentence,
-            "given": dict(self.constraints),
-            "binds": self.binds,
-            "notes": list(self.notes),
-            "plans": [
-                {
-                    "name": each.name, "device": each.device, "cards": each.cards,
-                    **{n: dict(zip(keys, (LINES[n][1], *each.interval(n, level)), strict=True)) for n in each.draws},
-                    "over_budget": each.over.get("cost"), "late": each.over.get("duration"),
-                    "over_budget_by": {name: chance for name, chance in each.over.items() if name != "duration"},
-                }
-                for each in self.plans
-            ],
-        }  # fmt: skip
+        runs = [
+            {
+                "name": each.name, "device": each.device, "cards": each.cards,
+                **{n: dict(zip(keys, (LINES[n][1], *each.interval(n, level)), strict=True)) for n in each.draws},
+                "over_budget": each.over.get("cost"), "late": each.over.get("duration"),
+                "over_budget_by": {name: chance for name, chance in each.over.items() if name != "duration"},
+            }
+            for each in self.plans
+        ]  # fmt: skip
+        drivers = [{"name": name, "share": share} for name, share in self.drivers.items()]
+        about = {"given": dict(self.constraints), "binds": self.binds, "notes": list(self.notes), "drivers": drivers}
+        return {"sentence": self.sentence, **about, "plans": runs}
 
 
 def plan(
@@ -233,24 +252,26 @@ def plan(
     if by is not None:
         constraints["days"] = min(constraints.get("days", math.inf), _days_until(by, base))
     told = [name for name in constraints if name in _HOW_MUCH - {"budget"}]
-    if len(told) > 2 or {"compute", "loss"} <= constraints.keys():  # compute and loss follow from size and tokens
-        raise UsageError(f"plan: {' and '.join(f'--{name}' for name in told)} say too much: leave one of them out")
-    if not 0 < risk < 1:
-        raise UsageError(f"plan: risk: expected a share between 0 and 1, got {risk:g}")
-    if "device" in (with_ or {}):
-        raise UsageError("plan: set: device: it is named by --device")
-    if not constraints.keys() & _HOW_MUCH and not _is_timed(constraints):
-        raise UsageError(
-            "plan: two things are open: say how much (--budget, --compute, --loss, --size or --tokens), or how fast "
-            "with --days and one of --cards and --power"
-        )
+    is_twice = (
+        len(told) > 2 or {"compute", "loss"} <= constraints.keys()
+    )  # compute and loss follow from size and tokens
+    for is_wrong, why in (
+        (is_twice, f"{' and '.join(f'--{name}' for name in told)} say too much: leave one of them out"),
+        (not 0 < risk < 1, f"risk: expected a share between 0 and 1, got {risk:g}"),
+        ("device" in (with_ or {}), "set: device: it is named by --device"),
+        (not constraints.keys() & _HOW_MUCH and not _is_timed(constraints),
+         "two things are open: say how much (--budget, --compute, --loss, --size or --tokens), or how fast with --days "
+         "and one of --cards and --power"),
+    ):  # fmt: skip
+        if is_wrong:
+            raise UsageError(f"plan: {why}")
     base, device = _with_device(base, device)
     options = {"draws": draws, "seed": seed, "data": data}
     return _Planner(base, constraints, device, risk, dict(with_ or {}), options).plan()
 
 
 def _planning_scenario() -> str:
-    found = [each.full_name for each in get_registry().records("scenario") if getattr(each.spec, "plans", False)]
+    found = [each.full_name for each in get_registry().records("scenario") if each.spec.plans]
     if len(found) != 1:
         raise UsageError(f"plan: name one by scenario=: {', '.join(found) or 'no scenario'} plans by itself")
     return found[0]
@@ -259,32 +280,27 @@ def _planning_scenario() -> str:
 def _with_device(base: Scenario, device: str) -> tuple[Scenario, str]:
     """Return a device by its full name, of which the end will do, and the scenario, which has it among its choices."""
     choice = base.choices["device"]
-    known, end = [*choice.values, *choice.left_out], f"-{device.lower().replace(' ', '-')}"
-    named = [each for each in known if device and f"-{each}".endswith(end)]
-    device = named[0] if len(named) == 1 else device
-    if device in choice.left_out:  # it may lack no more than a rent
-        values = {"values": [device, *choice.values], "kind": "definition"}
-        return Scenario.from_dict({"extends": base.name, "choices": {"device": values}}), device
-    if device and device not in known:
-        several = [each for each in known if device.lower() in each]  # a name of several: H100
+    known, asked = [*choice.values, *choice.left_out], device.lower().replace(" ", "-")
+    named = [each for each in known if f"-{each}".endswith(f"-{asked}")] or [device]
+    if device and (len(named) > 1 or named[0] not in known):
+        several = [each for each in known if asked in each]  # a name of several: H100
         note = f"there are {first_names(several)}" if len(several) > 1 else ""
         raise UnknownNameError("device", device, known, where="plan", note=note)
-    return base, device
+    if device and named[0] in choice.left_out:  # it may lack no more than a rent
+        values = {"values": [named[0], *choice.values], "kind": "definition"}
+        base = Scenario.from_dict({"extends": base.name, "choices": {"device": values}})
+    return base, named[0] if device else ""
 
 
 def _parse_option(name: str, value: float | str) -> float:
     """Return an option in its unit."""
-    unit, where = GIVEN_UNITS[name], f"plan: {name}"
-    try:
-        measured = parse_measured(value) if isinstance(value, str) else None
-        number = float(units.convert(*measured, unit, where=where)) if measured else parse_set_number(name, value)
-    except UnitError:
-        raise
-    except UsageError:
-        expected = f"a number{f' of {unit}' if unit else ''}"
-        raise UsageError(f"{where}: expected {expected}, got '{printable(value, 40)}'") from None
+    measured = parse_measured(value) if isinstance(value, str) else None
+    if measured:
+        number = float(units.convert(*measured, GIVEN_UNITS[name], where=f"plan: {name}"))
+    else:
+        number = parse_set_number(name, value, verb="plan:")
     if number <= 0:
-        raise UsageError(f"{where}: expected more than 0, got {number:g}")
+        raise UsageError(f"plan: {name}: expected more than 0, got {number:g}")
     return number
 
 
@@ -311,100 +327,93 @@ class _Planner:
 
     @cached_property
     def fit(self) -> Any:
-        from forecast.laws import law
-
         name, _, published = str(self.base.quantities["loss"].law).partition("@")  # type: ignore[attr-defined]
         return law(name).published(published)
 
     def plan(self) -> Plan:
         """Return the plans, what decides, and what else is to be said."""
-        constraints = self.constraints
-        chosen, work, n_cards, binds = self.solve()
-        if not constraints.keys() & {"compute", "size", "tokens"}:
-            work = float(f"{work:.4g}")  # nobody plans to more digits, and they stand in its sentence
-        size = self.best_size(work)
-        if not constraints.keys() & {"size", "tokens"}:
-            size = float(f"{size:.4g}")
+        constraints, given = self.constraints, self.constraints.keys()
+        device, work, n_cards, binds = self.solve()
+        # nobody plans to more digits than four, and what was left open stands in its sentence
+        work = work if given & {"compute", "size", "tokens"} else float(f"{work:.4g}")
+        size = self.best_size(work) if given & {"size", "tokens"} else float(f"{self.best_size(work):.4g}")
         cards = max(1, math.ceil(n_cards - _SAME))
-        plans, notes = tuple(self.runs(chosen, cards, work, size)), []
-        if not constraints.keys() & _HOW_FAST:
-            notes.append(
-                f"how fast was left open: {DEFAULT_DAYS:g} days are a free choice (--days, --by, --cards, --power)"
-            )
-        full, drawn = (float(np.median(plans[0].draws[name])) for name in ("filled", "site_power"))
-        if full > 1:
-            notes.append(
-                f"the model's state fills the memory of its cards {full:.3g} times: it takes at least "
-                f"{math.ceil(full * cards):,} of them"
-            )
-        if drawn > (most := constraints.get("power", math.inf)) * (1 + _SAME):
-            notes.append(f"so many cards draw {amount(drawn, 'MW')}, more than the {amount(most, 'MW')} given")
-        settings = {**self.settings, "work": f"{work!r} FLOP", "chips": cards, "size": f"{size!r} param"}
-        result = Plan._to(
-            question={}, options={**self.options, "with_": settings}, base=self.base, cache=self.cache,
-            name=self.base.opens or next(iter(self.base.rankings)), constraints=constraints, plans=plans, binds=binds,
-            notes=tuple(notes),
+        plans = tuple(self.runs(device, cards, work, size))
+        full, drawn = plans[0].median("filled"), plans[0].median("site_power")
+        power = constraints.get("power", drawn)
+        notes = {
+            f"how fast was left open: {DEFAULT_DAYS:g} days are a free choice (--days, --by, --cards, --power)":
+                not given & _HOW_FAST,
+            f"the model's state fills the memory of its cards {full:.3g} times: it takes at least "
+            f"{math.ceil(full * cards):,} of them": full > 1,
+            f"so many cards draw {amount(drawn, 'MW')}, more than the {amount(power, 'MW')} given":
+                drawn > power * (1 + _SAME),
+        }  # fmt: skip
+        return Plan._to(
+            question={}, options={**self.options, "with_": self.set_to(cards, work, size)}, base=self.base,
+            cache=self.cache, name=self.base.opens or next(iter(self.base.rankings)), constraints=constraints,
+            plans=plans, binds=binds, notes=tuple(note for note, holds in notes.items() if holds),
         )  # fmt: skip
-        assert isinstance(result, Plan)
-        return result
 
-    def worlds(self, cards: float, work: float, size: float, **settings: object) -> dict[str, dict[str, Array]]:
-        """Return the quantities of a run on so many cards, by device: work and size are what they follow."""
+    def set_to(self, cards: float, work: float, size: float) -> dict[str, Any]:
+        """Return the settings of the scenario of a run."""
+        return {**self.settings, "chips": cards, "work": f"{work!r} FLOP", "size": f"{size!r} param"}
+
+    def worlds(self, cards: float, work: float, size: float, **chosen: str) -> dict[str, PlannedRun]:
+        """Return a run on so many cards by device, without a name: work and size are what it follows."""
         if not 1 <= cards <= _MAX_CARDS:
             raise UsageError(
                 f"plan: cards: expected from 1 to {_MAX_CARDS:,}, ten times those of the largest site, got "
                 f"{cards:.3g}: ask for less, or for more days"
             )
-        settings |= {**self.settings, "chips": cards, "work": f"{work!r} FLOP", "size": f"{size!r} param"}
+        settings = self.set_to(cards, work, size) | chosen
         run = run_scenario(self.base, with_=settings, keep=self.options["draws"], cache=self.cache, **self.options)
-        out: dict[str, dict[str, Array]] = {name: {} for name in run.choices["device"].values}
+        draws: dict[str, dict[str, Array]] = {device: {} for device in run.choices["device"].values}
         for name in (each for each in LINES if each in run.worlds):
-            array = run.worlds[name]
-            values = array.isel(time=-1) if "time" in array.dims else array
-            for each, draws in out.items():
-                own = values.sel(device=each) if "device" in values.dims else values
-                converted = units.convert(np.asarray(own.values), array.attrs["units"], LINES[name][1], where=name)
-                draws[name] = np.atleast_1d(converted)
-        return out
+            array = run.worlds[name].isel(time=-1, missing_dims="ignore")
+            for device, its in draws.items():
+                own = array.sel(device=device) if "device" in array.dims else array
+                its[name] = np.atleast_1d(units.convert(own.values, array.attrs["units"], LINES[name][1], where=name))
+        about = {"name": "", "cards": cards, "constraints": self.constraints}
+        return {device: PlannedRun(device=device, draws=its, **about) for device, its in draws.items()}
 
     def solve(self) -> tuple[str, float, float, str]:
         """Return the device, the work, the number of cards, and what decides: most work, or least cost for the same."""
         cards, [work] = self.constraints.get("cards", _FIRST_CARDS), self.wanted.values() or [_FIRST_WORK]
         first = self.worlds(cards, work, self.best_size(work), **({"device": self.device} if self.device else {}))
-        solved = (self._solve(device, cards, work, draws) for device, draws in first.items())
-        return max(solved, key=lambda found: (found[1], -found[-1]))[:-1]
+        return max(map(self._solve, first.values()), key=lambda found: (found[1], -found[-1]))[:-1]
 
-    def _solve(
-        self, device: str, cards: float, work: float, each: Mapping[str, Array]
-    ) -> tuple[str, float, float, str, float]:
-        """Return the same of one device, and what it costs; it begins with what so much work on so many cards takes."""
-        constraints = self.constraints
+    def _solve(self, run: PlannedRun) -> tuple[str, float, float, str, float]:
+        """Return the same of one device, and what it costs; it begins with some run on it."""
+        given = self.constraints
         for _ in range(_MAX_ROUNDS):
-            bounded, most = (_known_rent(each) or "cost", "duration"), self.most_cards(cards, each)
-            unit_cost, unit_days = (float(np.quantile(each[n] / work, 1 - self.risk)) for n in bounded)
+            before, most = run.median("work"), self.most_cards(run)
+            bounded = (run.draws[name] / before for name in (run.rent or "cost", "duration"))
+            unit_cost, unit_days = (float(np.quantile(each, 1 - self.risk)) for each in bounded)
             allowed = dict(self.wanted)
-            if not allowed and "budget" in constraints:
+            if not allowed and "budget" in given:
                 if not math.isfinite(unit_cost):
-                    raise UsageError(f"plan: budget: no rent of {device} is known; state one: --set rent='2 USD/hour'")
-                allowed["budget"] = constraints["budget"] / unit_cost
-            if not self.wanted and _is_timed(constraints):
-                allowed["days"] = constraints["days"] / unit_days * most / cards
-            before, (work, binds) = work, min((most, name) for name, most in allowed.items())
+                    raise UsageError(
+                        f"plan: budget: no rent of {run.device} is known; state one: --set rent='2 USD/hour'"
+                    )
+                allowed["budget"] = given["budget"] / unit_cost
+            if not self.wanted and _is_timed(given):
+                allowed["days"] = given["days"] / unit_days * most / run.cards
+            work, binds = min((limit, name) for name, limit in allowed.items())
             # what takes so long on so many: links cost more on more of them, which is why this is repeated
-            needed = cards * work * unit_days / constraints.get("days", DEFAULT_DAYS)
-            is_given = "cards" in constraints or ("power" in constraints and "days" not in constraints)
-            wanted = max(most if is_given else min(most, needed), 1.0)
-            if max(abs(wanted / cards - 1), abs(work / before - 1)) < _SAME:
-                return device, work, wanted, binds, unit_cost
-            cards = wanted
-            each = self.worlds(cards, work, self.best_size(work), device=device)[device]
+            needed = run.cards * work * unit_days / given.get("days", DEFAULT_DAYS)
+            is_given = "cards" in given or ("power" in given and "days" not in given)
+            cards = max(most if is_given else min(most, needed), 1.0)
+            if max(abs(cards / run.cards - 1), abs(work / before - 1)) < _SAME:
+                return run.device, work, cards, binds, unit_cost
+            run = self.worlds(cards, work, self.best_size(work), device=run.device)[run.device]
         raise UsageError("plan: no number of cards does it in time: what links cost grows as fast as what they add")
 
-    def most_cards(self, cards: float, draws: Mapping[str, Array]) -> float:
-        """Return the number of devices that is given, or that draw the power given, by what some draw."""
+    def most_cards(self, run: PlannedRun) -> float:
+        """Return the number of devices that is given, or that draw the power given, by what those of a run draw."""
         if "cards" in self.constraints or "power" not in self.constraints:
             return self.constraints.get("cards", math.inf)
-        return math.floor(cards * self.constraints["power"] / float(np.median(draws["site_power"])) + _SAME)
+        return math.floor(run.cards * self.constraints["power"] / run.median("site_power") + _SAME)
 
     @cached_property
     def wanted(self) -> Mapping[str, float]:
@@ -414,13 +423,12 @@ class _Planner:
         if "compute" in given:
             return {"compute": given["compute"]}
         if "loss" in given:
-            own, other = ("D", "N") if fixed == "tokens" else ("N", "D")
-            goal, variables = (other, {own: given[fixed]}) if fixed else ("compute", {})
+            own, goal = {"size": ("N", "D"), "tokens": ("D", "N")}.get(fixed, ("", "compute"))
+            variables = {own: given[fixed]} if fixed else {}
             found = float(self.fit.invert(y=given["loss"], solve_for=goal, draws=_LEAST_DRAWS, **variables)[goal])
             if not math.isfinite(found) or found <= 0:
-                raise UsageError(
-                    f"plan: loss: no {goal} gives {given['loss']:g}: the law of {self.fit.name} ends above it"
-                )
+                ends = f"the law of {self.fit.name} ends above it"
+                raise UsageError(f"plan: loss: no {goal} gives {given['loss']:g}: {ends}")
             return {"loss": 6 * given[fixed] * found if fixed else found}
         if {"size", "tokens"} <= given.keys():
             return {"size": 6 * given["size"] * given["tokens"]}
@@ -442,14 +450,14 @@ class _Planner:
         """Yield the cheapest run, the fastest where that is another, and one of a smaller model of the same loss."""
         per = self.worlds(cards, work, size)
         best = "cheapest" if self.wanted or "budget" in self.constraints else "most compute"
-        yield self._planned("device given" if self.device else best, own, cards, per[own])
-        days = {name: float(np.median(draws["duration"])) for name, draws in per.items()}
+        yield replace(per[own], name="device given" if self.device else best)
+        fastest = min(per.values(), key=lambda run: run.median("duration"))
         # a rent that is given with a device is of no other
-        if (fastest := min(days, key=days.__getitem__)) != own and not (self.device and "rent" in self.settings):
-            number = max(1, int(min(cards, self.most_cards(cards, per[fastest]))))  # of those that draw more, fewer
-            draws = self.worlds(number, work, size)[fastest]
-            if np.median(draws["duration"]) < days[own]:
-                yield self._planned("fastest", fastest, number, draws)
+        if fastest.device != own and not (self.device and "rent" in self.settings):
+            number = max(1, int(min(cards, self.most_cards(fastest))))  # of those that draw more, fewer
+            fastest = self.worlds(number, work, size)[fastest.device]
+            if fastest.median("duration") < per[own].median("duration"):
+                yield replace(fastest, name="fastest")
         if self.constraints.keys() & {"size", "tokens"}:
             return
         # both at the fitted parameters: in a draw of them the best size is another
@@ -457,23 +465,7 @@ class _Planner:
         loss = float(self.fit.predict(N=size, D=work / (6 * size))["median"])
         tokens = float(self.fit.invert(y=loss, solve_for="D", N=smaller, draws=_LEAST_DRAWS)["D"])
         if math.isfinite(tokens) and tokens > 0:
-            yield self._planned("smaller model", own, cards, self.worlds(cards, 6 * smaller * tokens, smaller)[own])
-
-    def _planned(self, name: str, device: str, cards: int, draws: Mapping[str, Array]) -> PlannedRun:
-        limits = {each: "budget" for each in draws if each.startswith("cost")} | {"duration": "days"}
-        known = {**draws, "cost": draws[_known_rent(draws) or "cost"]}
-        over = {
-            each: float(np.mean(known[each] > self.constraints[limit] * (1 + 1e-9)))
-            for each, limit in limits.items() if limit in self.constraints and np.isfinite(known[each]).all()
-        }  # fmt: skip
-        return PlannedRun(
-            name=name, device=device, cards=cards, draws=draws, over=over, loss=self.constraints.get("loss")
-        )
-
-
-def _known_rent(draws: Mapping[str, Array]) -> str:
-    """Return the first cost of renting that is known, whoever rents out or by a kind of cloud; empty if none is."""
-    return next((n for n in draws if n.startswith("cost") and n != "cost_owned" and np.isfinite(draws[n]).all()), "")
+            yield replace(self.worlds(cards, 6 * smaller * tokens, smaller)[own], name="smaller model")
 
 
 def _is_timed(constraints: Mapping[str, float]) -> bool:

@@ -14,6 +14,7 @@ from forecast.cli.catalogue.listing import json_option
 from forecast.cli.output_files import add_options
 from forecast.cli.reading_options import access_options, level_option
 from forecast.errors import ForecastWarning
+from forecast.report.words.number_text import percent
 
 _GIVEN = (
     ("budget", "USD", "What it may cost."),
@@ -64,8 +65,10 @@ def plan(level: float, as_json: bool, report: str | None, settings: tuple[str, .
         render.write_headline(made.sentence)
         render.write_table(["", *(each.name for each in made.plans)], made.rows(level))
         shown = f"{level:.0%}".replace("%", " %")
-        told = "smaller model: same loss; rent: lowest list price, below it newer quotes by cloud; own: share of a life"
-        render.prose(f"Decided by: {made.binds}. Medians ({shown}); {told}.")
+        moved = (f" Most sensitive to: {name.partition(':')[0]}, {percent(share)} of the variance."
+                 for name, share in made.drivers.items())  # fmt: skip
+        told = "rent: lowest list price, below it by cloud; own: share of a life"
+        render.prose(f"Decided by: {made.binds}.{next(moved, '')} Medians ({shown}); {told}.")
         for note in made.notes:
             render.write(f"{note[:1].upper()}{note[1:]}.")
 

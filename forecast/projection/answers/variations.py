@@ -392,7 +392,7 @@ class _Planner:
         if base.opening is None:  # the sentence is then about a quantity
             return {*graph.quantities}
         texts = [*(each.title for each in questions.values()), *base.says.get(base.opening.name, {}).values()]
-        names = {name for text in texts for name in _SLOT.findall(text)}
+        names = {name.partition(" of ")[0] for text in texts for name in _SLOT.findall(text)}  # least of cheapest
         names |= {name for name, node in graph.quantities.items() if node.quantity.KIND in DRAWN_KINDS}
         left = [*questions[base.opening.name].needs] if base.opening.name in base.says else []
         while left:

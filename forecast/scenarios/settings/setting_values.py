@@ -53,7 +53,9 @@ def parse_texts(choice: str, value: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(listed))
 
 
-def parse_set_number(key: str, value: object, *, lower: float | None = None, unit: str = "") -> float:
+def parse_set_number(
+    key: str, value: object, *, lower: float | None = None, unit: str = "", verb: str = "set"
+) -> float:
     """Return the number that a quantity or an input is set to.
 
     Raises
@@ -78,9 +80,9 @@ def parse_set_number(key: str, value: object, *, lower: float | None = None, uni
     if not math.isfinite(given):
         joined = re.fullmatch(r"([\d.e+-]*\d)([A-Za-z%$].*)", value.strip()) if isinstance(value, str) else None
         behind = f"; a unit stands behind a blank: '{printable(' '.join(joined.groups()), 40)}'" if joined else ""
-        raise UsageError(f"set {printable(key, 80)}: expected a finite number, got '{printable(value, 40)}'{behind}")
+        raise UsageError(f"{verb} {printable(key, 80)}: expected a finite number, got '{printable(value, 40)}'{behind}")
     if lower is not None and given < lower:
-        raise UsageError(f"set {printable(key, 80)}: expected at least {f'{lower:g} {unit}'.rstrip()}, got {given:g}")
+        raise UsageError(f"{verb} {printable(key, 80)}: expected at least {f'{lower:g} {unit}'.rstrip()}, got {given:g}")
     return given
 
 
