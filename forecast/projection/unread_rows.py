@@ -1,4 +1,4 @@
-"""Rows of one's own that nothing in a scenario reads: which they are, why, and which scenarios would read them."""
+"""Rows of one's own that nothing in a scenario reads: which they are, why, and what would read them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,19 +17,17 @@ from forecast.contract.registry import get_registry
 from forecast.errors import LeftOutWarning, UsageError, first_names, printable
 from forecast.models import Model
 from forecast.models.law_fits import LawModel
+from forecast.projection.model_fits import ModelFits
 from forecast.projection.source_tables import is_file, tables_read
+from forecast.scenarios.graph import ScenarioGraph
 from forecast.scenarios.kinds.table_value import TableValue
 from forecast.scenarios.scenario import Scenario
+from forecast.scenarios.spec import Choice
 from forecast.scenarios.table_values import Tables
 from forecast.tables import editions
 
-if TYPE_CHECKING:
-    from forecast.projection.model_fits import ModelFits
-    from forecast.scenarios.graph import ScenarioGraph
-    from forecast.scenarios.spec import Choice
-
-#: The rows that are found by the columns by which a figure is looked up; and which of these columns choices decide.
-_Lookup = tuple[dict[str, BoolArray], set[str]]
+#: The rows of a table that are found by each of the columns by which a figure is looked up.
+_Lookup = dict[str, BoolArray]
 
 
 def unread_rows(
@@ -42,10 +40,10 @@ def unread_rows(
     Raises
     ------
     UsageError
-        If nothing reads any row of a file, whatever is chosen: what is asked for is never passed over.
+        If every row of a file lacks what would be read: what is asked for is never passed over.
     """
     cells = {name: node.quantity for name, node in graph.nodes.items() if node.figures}
-    laws = {made.data for made in graph.models.values() if isinstance(made, LawModel)}
+    laws = [made.data for made in graph.models.values() if isinstance(made, LawModel)]
     for path_of, edition in added.items():
         lookups = [*_lookups(graph.scenario, graph.scenario.choices, cells, path_of)]
         reading = [made for name, made in tables_read(graph) if _is_of(name, path_of)]
@@ -53,9 +51,8 @@ def unread_rows(
         columns = {(spec.column, spec.each) for spec in map(_spec_of, models)}
         if all(column for column, _ in columns) and not any(_is_of(name, path_of) for name in laws):
             table, names = tables.shared_table(path_of).columns, [made.name.partition("@")[2] for made in models]
-            for column, each in columns:
-                masks = {column: ~np.isnan(table.numeric(column)), each: np.isin(table.column(each), names)}
-                lookups.append((masks, {each}))
+            lookups += [{name: ~np.isnan(table.numeric(name)), each: np.isin(table.column(each), names)}
+                        for name, each in columns]  # fmt: skip
             yield from _unread_sentences(graph.scenario.name, path_of, edition, lookups)
         elif len(models) == len(reading) and all(map(fits.observed, models)):  # one that failed says why
             _check_series(graph, fits, models, edition)
@@ -76,38 +73,34 @@ def _lookups(
     """Yield how the figures of a scenario are looked up in a table."""
     read = Tables(scenario.where, scenario.start)
     for name, quantity in quantities.items():
-        for cell in quantity.cells() if isinstance(quantity, TableValue) else ():
-            if _is_of(cell.table, path_of):
-                parts = {
-                    column: replace(cell, where={column: each}, fallback=None) for column, each in cell.where.items()
-                }
-                by_choice = {column for column, part in parts.items() if part.chosen_by}
-                yield read.lookup_masks(cell, choices, f"quantities.{name}"), by_choice
+        every = quantity.cells() if isinstance(quantity, TableValue) else ()
+        yield from (
+            read.lookup_masks(cell, choices, f"quantities.{name}") for cell in every if _is_of(cell.table, path_of)
+        )
+
+
+def _found(lookups: Sequence[_Lookup]) -> BoolArray:
+    """Return the rows that some lookup finds."""
+    return np.any([np.all([*masks.values()], axis=0) for masks in lookups], axis=0)
 
 
 def _unread_sentences(
     scenario: str, path_of: Path, edition: editions.Edition, lookups: Sequence[_Lookup]
 ) -> Iterator[LeftOutWarning]:
-    """Yield a sentence for each reason why rows are not found; raise if none is, and no choice would help."""
+    """Yield a sentence for rows that are alike in why they are not found; raise if all lack something."""
     table = tables.shared_table(path_of)
     keys = table.columns.column(str(next(iter(table.table.dims)))).astype(str)
     own = np.isin(keys, json.loads(table.table.attrs["beside"]))
-    unread = own & ~np.any([np.all([*masks.values()], axis=0) for masks, _ in lookups], axis=0)
-    rows, lost = np.flatnonzero(unread).tolist(), 0
-    others = _readers(path_of, edition.hash, scenario) if rows else {}
-    groups: dict[tuple[str, ...], list[int]] = {}
-    for row in rows:
-        masks, by_choice = min(lookups, key=lambda each: sum(not mask[row] for mask in each[0].values()))
-        lacks = [column for column, mask in masks.items() if not mask[row]]
-        lost += not by_choice.issuperset(lacks)
-        why = " and ".join(_cell_text(column, table.columns.column(column)[row]) for column in lacks)
-        groups.setdefault((why, *(name for name, mask in others.items() if mask[row])), []).append(row)
-    notes = []
-    for (why, *names), alike in groups.items():
-        instead = " or ".join(f"'forecast {name}'" for name in names)
-        would = f"; {instead} would" if instead else ""
-        notes.append(f"nothing here reads {first_names(keys[alike], 3)} ({why}){would}")
-    if lost == own.sum():
+    unread = np.flatnonzero(own & ~_found(lookups)).tolist()
+    others = _readers(path_of, edition.hash, scenario) if unread else {}
+    alike: dict[tuple[str, str], list[int]] = {}
+    for row in unread:
+        masks = min(lookups, key=lambda each: sum(not mask[row] for mask in each.values()))
+        lacks = (_cell_text(name, table.columns.column(name)[row]) for name, mask in masks.items() if not mask[row])
+        would = " or ".join(f"'forecast {name}'" for name, found in others.items() if found[row])
+        alike.setdefault((" and ".join(lacks), f"; {would} would" if would else ""), []).append(row)
+    notes = [f"nothing here reads {first_names(keys[rows], 3)} ({why}){would}" for (why, would), rows in alike.items()]
+    if sum(len(rows) for (why, _), rows in alike.items() if why.startswith("no ")) == own.sum():
         raise UsageError("; ".join(notes))
     yield from (LeftOutWarning(note=note) for note in notes)
 
@@ -126,13 +119,11 @@ def _readers(path_of: Path, edition: str, but: str) -> dict[str, BoolArray]:
     for record in get_registry().records("scenario"):
         scenario = Scenario.load(record.full_name)
         wider = {name: replace(each, values=(*each.values, *each.left_out)) for name, each in scenario.choices.items()}
-        short = record.full_name.rpartition("/")[2]
-        ways = {f"run {short}": scenario.choices} if record.full_name != but else {}
-        ways |= {"plan --device": wider} if record.spec.plans else {}
+        ways = {"plan --device": wider} if record.spec.plans else {}
+        ways |= {f"run {record.full_name.rpartition('/')[2]}": scenario.choices} if record.full_name != but else {}
         for name, choices in ways.items():
-            lookups = [*_lookups(scenario, choices, scenario.quantities, path_of)]
-            if lookups:
-                found[name] = np.any([np.all([*masks.values()], axis=0) for masks, _ in lookups], axis=0)
+            if lookups := [*_lookups(scenario, choices, scenario.quantities, path_of)]:
+                found[name] = _found(lookups)
     return dict(sorted(found.items()))
 
 
