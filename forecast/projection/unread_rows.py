@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from forecast import tables
-from forecast.base.arrays import BoolArray
+from forecast.base.arrays import AnyArray, BoolArray
 from forecast.contract.registry import get_registry
-from forecast.errors import LeftOutWarning, UsageError, first_names, printable
+from forecast.errors import LeftOutWarning, UsageError, did_you_mean, first_names, printable
 from forecast.models import Model
 from forecast.models.law_fits import LawModel
 from forecast.projection.model_fits import ModelFits
@@ -53,7 +53,7 @@ def unread_rows(
             table, names = tables.shared_table(path_of).columns, [made.name.partition("@")[2] for made in models]
             lookups += [{name: ~np.isnan(table.numeric(name)), each: np.isin(table.column(each), names)}
                         for name, each in columns]  # fmt: skip
-            yield from _unread_sentences(graph.scenario.name, path_of, edition, lookups)
+            yield from _unread_sentences(graph.scenario, path_of, edition, lookups)
         elif len(models) == len(reading) and all(map(fits.observed, models)):  # one that failed says why
             _check_series(graph, fits, models, edition)
 
@@ -85,18 +85,20 @@ def _found(lookups: Sequence[_Lookup]) -> BoolArray:
 
 
 def _unread_sentences(
-    scenario: str, path_of: Path, edition: editions.Edition, lookups: Sequence[_Lookup]
+    scenario: Scenario, path_of: Path, edition: editions.Edition, lookups: Sequence[_Lookup]
 ) -> Iterator[LeftOutWarning]:
     """Yield a sentence for rows that are alike in why they are not found; raise if all lack something."""
     table = tables.shared_table(path_of)
     keys = table.columns.column(str(next(iter(table.table.dims)))).astype(str)
     own = np.isin(keys, json.loads(table.table.attrs["beside"]))
     unread = np.flatnonzero(own & ~_found(lookups)).tolist()
-    others = _readers(path_of, edition.hash, scenario) if unread else {}
+    others = _readers(path_of, edition.hash, scenario.name) if unread else {}
+    why_out = {value: why for choice in scenario.choices.values() for value, why in choice.left_out.items()}
     alike: dict[tuple[str, str], list[int]] = {}
     for row in unread:
         masks = min(lookups, key=lambda each: sum(not mask[row] for mask in each.values()))
-        lacks = (_cell_text(name, table.columns.column(name)[row]) for name, mask in masks.items() if not mask[row])
+        cells = {name: table.columns.column(name) for name, mask in masks.items() if not mask[row]}
+        lacks = (_cell_text(name, column[row], why_out, column[~own]) for name, column in cells.items())
         would = " or ".join(f"'forecast {name}'" for name, found in others.items() if found[row])
         alike.setdefault((" and ".join(lacks), f"; {would} would" if would else ""), []).append(row)
     notes = [f"nothing here reads {first_names(keys[rows], 3)} ({why}){would}" for (why, would), rows in alike.items()]
@@ -105,11 +107,15 @@ def _unread_sentences(
     yield from (LeftOutWarning(note=note) for note in notes)
 
 
-def _cell_text(column: str, value: Any) -> str:
+def _cell_text(column: str, value: Any, why_out: Mapping[str, str], others: AnyArray) -> str:
+    """Say what a cell lacks: a value, a later date, or that its value be among those that are asked for."""
     text = printable(str(value), 60)
     if text in ("", "nan", "NaT"):
         return f"no {column}"
-    return f"of {text[:10]}, too old" if isinstance(value, np.datetime64) else f"{column} = {text}"
+    if isinstance(value, np.datetime64):
+        return f"of {text[:10]}, too old"
+    hint = "" if value in others else did_you_mean(text, map(str, others)).rstrip("?")
+    return f"{column} = {text}{f': {why_out[text]}' if text in why_out else hint}"
 
 
 @functools.cache

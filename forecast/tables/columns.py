@@ -39,7 +39,7 @@ from forecast.tables.column_meaning import (
 from forecast.tables.column_names import check_named_once
 from forecast.tables.csv_format import plain_cell
 from forecast.tables.date_cells import TIME_NAME_PATTERN, are_plain_dates, dates_of_numbers, years_of_numbers
-from forecast.tables.number_cells import CURRENCIES, could_be_number, has_decimal_comma, is_unit
+from forecast.tables.number_cells import could_be_number, has_decimal_comma, is_unit
 from forecast.tables.raw_table import RawTable
 from forecast.tables.schema.cells import is_missing, normalise_text
 from forecast.tables.schema.descriptor import Field
@@ -445,9 +445,8 @@ def described_cells(table: RawTable, fields: Iterable[Field]) -> RawTable:
                 found[each.name] = ["" if np.isnat(date) else str(date)[:10] for date in dates]
         elif each.type in ("number", "integer"):
             try:
-                numbers, unit = read.numeric(each.name), read.units.get(each.name, "")
-                if (named := read.meaning(each.name).unit) in CURRENCIES:  # no unit, and none of the description's
-                    unit = named
+                numbers = read.numeric(each.name)  # a unit that nobody knows is none of the description's
+                unit = read.units.get(each.name) or read.meaning(each.name).unit
             except DataError:
                 if all(_is_spelt_as(each, cell) for cell in table[each.name]):  # in two ways
                     raise

@@ -315,6 +315,9 @@ def _read_prices(own: Columns, others: Columns, devices: Columns, beside: Sequen
     if mine := [str(each[6]) for each in every if each[4] == "launch" and each[6] in beside]:
         raise DataError(f"{PRICES_TABLE}: {mine[0]}: a launch price, which is no quote: say another channel, or none")
     rows = [each for each in every if each[4] != "launch"]
+    for name in own["device"][np.isin(own["quote"], beside)].tolist():  # of a rent, too
+        if name not in names:
+            raise UnknownNameError("device", name, names, where=f"{PRICES_TABLE}: a quote")
     rows += [
         (*each, "") for each in quotes(others, "purchase", "scope", "kind", "source")
         if each[3] == "board" and each[4] in _BOUGHT
@@ -332,7 +335,7 @@ def _read_prices(own: Columns, others: Columns, devices: Columns, beside: Sequen
     device, time, paid, condition, channel, source, called = (np.array(column) for column in zip(*rows, strict=True))
     for name, at, price in zip(device, time, paid, strict=True):
         usual = float(np.median(paid[(device == name) & (np.abs(time - at) <= QUOTED_YEARS)]))
-        if known[name].market == "consumer" and abs(np.log(price / usual)) > np.log(MAX_APART):
+        if known[name].market == "consumer" and not 1 / MAX_APART <= price / usual <= MAX_APART:
             raise DataError(
                 f"{PRICES_TABLE}: a quote of {name} of {price:,.4g} USD is over {MAX_APART:g} times off what it is "
                 f"quoted at, {usual:,.0f} USD"

@@ -82,7 +82,9 @@ def parse_set_number(
         behind = f"; a unit stands behind a blank: '{printable(' '.join(joined.groups()), 40)}'" if joined else ""
         raise UsageError(f"{verb} {printable(key, 80)}: expected a finite number, got '{printable(value, 40)}'{behind}")
     if lower is not None and given < lower:
-        raise UsageError(f"{verb} {printable(key, 80)}: expected at least {f'{lower:g} {unit}'.rstrip()}, got {given:g}")
+        raise UsageError(
+            f"{verb} {printable(key, 80)}: expected at least {f'{lower:g} {unit}'.rstrip()}, got {given:g}"
+        )
     return given
 
 
