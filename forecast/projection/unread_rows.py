@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from forecast import tables
-from forecast.base.arrays import AnyArray, BoolArray
+from forecast.base.arrays import BoolArray
 from forecast.contract.registry import get_registry
-from forecast.errors import LeftOutWarning, UsageError, did_you_mean, first_names, printable
+from forecast.errors import LeftOutWarning, UsageError, first_names, printable
 from forecast.models import Model
 from forecast.models.law_fits import LawModel
 from forecast.projection.model_fits import ModelFits
@@ -97,8 +97,8 @@ def _unread_sentences(
     alike: dict[tuple[str, str], list[int]] = {}
     for row in unread:
         masks = min(lookups, key=lambda each: sum(not mask[row] for mask in each.values()))
-        cells = {name: table.columns.column(name) for name, mask in masks.items() if not mask[row]}
-        lacks = (_cell_text(name, column[row], why_out, column[~own]) for name, column in cells.items())
+        cells = {name: table.columns.column(name)[row] for name, mask in masks.items() if not mask[row]}
+        lacks = (_cell_text(name, cell, why_out) for name, cell in cells.items())
         would = " or ".join(f"'forecast {name}'" for name, found in others.items() if found[row])
         alike.setdefault((" and ".join(lacks), f"; {would} would" if would else ""), []).append(row)
     notes = [f"nothing here reads {first_names(keys[rows], 3)} ({why}){would}" for (why, would), rows in alike.items()]
@@ -107,15 +107,14 @@ def _unread_sentences(
     yield from (LeftOutWarning(note=note) for note in notes)
 
 
-def _cell_text(column: str, value: Any, why_out: Mapping[str, str], others: AnyArray) -> str:
+def _cell_text(column: str, value: Any, why_out: Mapping[str, str]) -> str:
     """Say what a cell lacks: a value, a later date, or that its value be among those that are asked for."""
     text = printable(str(value), 60)
     if text in ("", "nan", "NaT"):
         return f"no {column}"
     if isinstance(value, np.datetime64):
         return f"of {text[:10]}, too old"
-    hint = "" if value in others else did_you_mean(text, map(str, others)).rstrip("?")
-    return f"{column} = {text}{f': {why_out[text]}' if text in why_out else hint}"
+    return f"{column} = {text}{f': {why_out[text]}' if text in why_out else ''}"
 
 
 @functools.cache

@@ -86,7 +86,7 @@ def test_what_was_left_open_and_what_does_not_fit_is_said():
     [
         ({}, UsageError, "two things are open"),
         ({"days": 30}, UsageError, "two things are open"),
-        ({"budget": "1e6EUR"}, UsageError, "plan: budget: expected a finite number, got '1e6EUR'; a unit stands behind a blank"),
+        ({"budget": "1e6EUR"}, UsageError, "plan: budget: expected a finite number, got '1e6EUR'; a unit stands"),
         ({"budget": "20 kWh"}, UnitError, "plan: budget"),
         ({"budget": "20M EUR"}, UnitError, "budget: unit 'EUR': unknown unit 'EUR': amounts are in USD; convert them"),
         ({"budget": -1}, UsageError, "budget: expected more than 0"),

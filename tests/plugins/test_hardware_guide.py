@@ -263,6 +263,18 @@ def test_a_quote_that_nothing_reads_is_said_at_every_door_with_what_would_read_i
     assert "a launch price, which is no quote" in told("ask device-price --at 2026-11", "launch")[1]
 
 
+def test_what_seldom_fits_is_told_and_what_is_set_aside_has_its_label(capsys):
+    asked = ("gpu-guide", "--draws", "64", "--set", "use=inference-16bit", "--set", "budget=1500 USD")
+    found = command("run")(capsys, *asked, "--json").json["result"]
+    [best] = [each for each in found["rankings"] if each["name"] == "best"]
+    shares = {half: sum(o["first"] for o in best["order"] if (o["among"] >= 0.5) is half) for half in (True, False)}
+    assert 0.1 < shares[False] < 1 - shares[True] + 1e-9
+    assert f"; others that seldom fit: {100 * shares[False]:.0f} %" in found["headline"]
+    told = command("run")(capsys, *asked, "--set", "device=vendor is AMD").out
+    assert re.search(r"moves the first place from RTX 3080 Ti \(\d+ %\)", " ".join(told.split()))
+    assert len(told.splitlines()) <= 24
+
+
 def test_a_quote_of_ones_own_is_read_where_a_price_is_asked(tmp_path):
     quote = own_quotes(tmp_path, "device,date,condition,price\nh100-pcie,2026-10-01,used,9000")
     asked = {"with_": {"device": "h100-pcie"}, "dates": ["2026-11"], "draws": 64}
