@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -374,8 +374,8 @@ class _Planner:
             for device, its in draws.items():
                 own = array.sel(device=device) if "device" in array.dims else array
                 its[name] = np.atleast_1d(units.convert(own.values, array.attrs["units"], LINES[name][1], where=name))
-        about = {"name": "", "cards": cards, "constraints": self.constraints}
-        return {device: PlannedRun(device=device, draws=its, **about) for device, its in draws.items()}
+        made = partial(PlannedRun, name="", cards=cards, constraints=self.constraints)
+        return {device: made(device=device, draws=its) for device, its in draws.items()}
 
     def solve(self) -> tuple[str, float, float, str]:
         """Return the device, the work, the number of cards, and what decides: most work, or least cost for the same."""

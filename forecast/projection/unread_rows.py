@@ -81,7 +81,7 @@ def _lookups(
 
 def _found(lookups: Sequence[_Lookup]) -> BoolArray:
     """Return the rows that some lookup finds."""
-    return np.any([np.all([*masks.values()], axis=0) for masks in lookups], axis=0)
+    return np.asarray(np.any([np.all([*masks.values()], axis=0) for masks in lookups], axis=0))
 
 
 def _unread_sentences(
@@ -124,9 +124,9 @@ def _readers(path_of: Path, edition: str, but: str) -> dict[str, BoolArray]:
     for record in get_registry().records("scenario"):
         scenario = Scenario.load(record.full_name)
         wider = {name: replace(each, values=(*each.values, *each.left_out)) for name, each in scenario.choices.items()}
-        ways = {"plan --device": wider} if record.spec.plans else {}
-        ways |= {f"run {record.full_name.rpartition('/')[2]}": scenario.choices} if record.full_name != but else {}
-        for name, choices in ways.items():
+        ways: list[tuple[str, Mapping[str, Choice]]] = [("plan --device", wider)] if record.spec.plans else []
+        ways += [(f"run {record.full_name.rpartition('/')[2]}", scenario.choices)] if record.full_name != but else []
+        for name, choices in ways:
             if lookups := [*_lookups(scenario, choices, scenario.quantities, path_of)]:
                 found[name] = _found(lookups)
     return dict(sorted(found.items()))

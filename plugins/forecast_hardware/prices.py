@@ -312,8 +312,8 @@ def _read_prices(own: Columns, others: Columns, devices: Columns, beside: Sequen
         return (row for row in zip(*columns, strict=True) if np.isfinite(row[2]))
 
     every = [*quotes(own, "price", "condition", "channel", "source", "quote")]
-    if mine := [str(each[6]) for each in every if each[4] == "launch" and each[6] in beside]:
-        raise DataError(f"{PRICES_TABLE}: {mine[0]}: a launch price, which is no quote: say another channel, or none")
+    if launched := [str(each[6]) for each in every if each[4] == "launch" and each[6] in beside]:
+        raise DataError(f"{PRICES_TABLE}: {launched[0]}: a launch price, which is no quote: say another channel, or none")
     rows = [each for each in every if each[4] != "launch"]
     for name in own["device"][np.isin(own["quote"], beside)].tolist():  # of a rent, too
         if name not in names:
