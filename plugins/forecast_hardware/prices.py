@@ -243,6 +243,7 @@ class _Prices:
     own: _Quotes
     own_prices: Array
     sources: NDArray[np.str_]
+    rents: Mapping[str, Sequence[tuple[Any, ...]]] = field(default_factory=dict)
     _markets: dict[tuple[str, float], Market] = field(default_factory=dict, repr=False)
 
     def market(self, name: str, before: float) -> Market:
@@ -276,6 +277,15 @@ class _Prices:
             f"{count} carried forward, the newest {self.prices[last]:,.0f} USD {used} on "
             f"{_day(self.quotes.time[last])} ({self.sources[last]})"
         )
+
+    def rented(self, device: str, before: float) -> str:
+        """Say the newest rent on demand of each kind of cloud, the lowest of its day, with its provider and source."""
+        newest: dict[str, tuple[float, float, str]] = {}
+        for _, time, rent, kind, channel, provider, source in self.rents.get(device, ()):
+            told = float(time), -float(rent), f"{rent:.3g} USD/h ({channel}, {provider}, {_day(time)}: {source})"
+            if kind == "on-demand" and time < before:
+                newest[channel] = max(newest.get(channel, told), told)
+        return "".join(f"; rented at {text}" for _, _, text in newest.values())
 
     def find(self, device: str) -> _Device:
         """Return a device by its name, or raise with the nearest one."""
@@ -313,7 +323,9 @@ def _read_prices(own: Columns, others: Columns, devices: Columns, beside: Sequen
 
     every = [*quotes(own, "price", "condition", "channel", "source", "quote")]
     if launched := [str(each[6]) for each in every if each[4] == "launch" and each[6] in beside]:
-        raise DataError(f"{PRICES_TABLE}: {launched[0]}: a launch price, which is no quote: say another channel, or none")
+        raise DataError(
+            f"{PRICES_TABLE}: {launched[0]}: a launch price, which is no quote: say another channel, or none"
+        )
     rows = [each for each in every if each[4] != "launch"]
     for name in own["device"][np.isin(own["quote"], beside)].tolist():  # of a rent, too
         if name not in names:
@@ -329,6 +341,12 @@ def _read_prices(own: Columns, others: Columns, devices: Columns, beside: Sequen
             raise DataError(f"{PRICES_TABLE}: a quote of {name} has no date: a price counts from its day on")
         if time > now:
             raise DataError(f"{PRICES_TABLE}: a quote of {name} is of {_day(time)}, which has not come")
+    rents: dict[str, list[tuple[Any, ...]]] = {}
+    listed = quotes(others, "rental", "kind", "provider", "source")
+    every_rent = [(*each[:4], "list price", *each[4:]) for each in listed]
+    every_rent += quotes(own, "rent", "kind", "channel", "provider", "source")
+    for each in every_rent:
+        rents.setdefault(each[0], []).append(each)
     first = {str(name): float(time) for name, time, *_ in sorted(rows, key=lambda each: -each[1])}
     known = _devices(devices, first)
     rows = [each for each in rows if each[0] in known and each[1] - known[each[0]].released <= MAX_AGE_YEARS]
@@ -343,7 +361,7 @@ def _read_prices(own: Columns, others: Columns, devices: Columns, beside: Sequen
     used, asked = (condition == "used").astype(float), ((channel == "list") & (condition != "board")).astype(float)
     line = np.array([known[each].terms(*about) for each, *about in zip(device, time, used, asked, strict=True)])
     everything, mine = _Quotes(line, time, device, used), np.isin(called, beside)
-    return _Prices(known, everything.kept(~mine), paid[~mine], everything.kept(mine), paid[mine], source[~mine])
+    return _Prices(known, everything.kept(~mine), paid[~mine], everything.kept(mine), paid[mine], source[~mine], rents)
 
 
 def _day(time: float) -> str:
@@ -522,6 +540,7 @@ class _FittedPrice(FittedModel):
         how = "an estimate from what it is: nobody quotes it"
         if not price.estimated:
             how = self.prices.told(self.model.device, self.as_of or np.inf)
+        how += self.prices.rented(self.model.device, self.as_of or np.inf)
         return Description(
             summary=f"{price.price:,.0f} USD [90 %: {price.low:,.0f}, {price.high:,.0f}] in {date:.1f}, {how}",
             sources=self.model.sources,

@@ -338,7 +338,11 @@ def test_every_price_that_is_quoted_names_the_quote_it_rests_on_and_its_source()
     sources = {str(source) for table in both for source in table["source"]}
     for device, as_of in (("a10", None), ("h100-sxm5", None), ("geforce-rtx-4090", 2026.0), ("geforce-rtx-4090", None)):
         told = forecast.model(f"hardware/device-price@{device}").fit(as_of=as_of).describe().summary
+        told, *rented = told.split("; rented at ")
         newest = re.search(r"the newest [\d,]+ USD (?:used|new) on (\d{4}-\d\d-\d\d) \((.*)\)$", told)
+        rents = [re.fullmatch(r"[\d.]+ USD/h \((.*?), .*, (\d{4}-\d\d-\d\d): (.*)\)", each) for each in rented]
+        assert all(each[3] in sources and (each[2] < "2026-01" or as_of is None) for each in rents)
+        assert len({each[1] for each in rents}) == 4 or device != "h100-sxm5"  # by kind of cloud, and as listed
         assert newest[2] in sources
         assert (newest[1] < "2026-01") == (as_of is not None)
 
