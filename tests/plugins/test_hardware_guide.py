@@ -230,13 +230,13 @@ def test_a_rent_of_ones_own_counts_though_it_is_younger_than_the_start_and_is_of
         rent("2999-01-01")
 
 
+@pytest.mark.slow
 def test_a_quote_that_nothing_reads_is_said_at_every_door_with_what_would_read_it(tmp_path, capsys):
     rows = {
         "rents": "geforce-rtx-4090,2026-10-15,on-demand,,0.05",
         "spot": "h100-sxm5,2026-10-15,spot,,0.05",
         "old": "h100-sxm5,2023-10-15,on-demand,,0.05",
-        "prices": "geforce-rtx-4090,2026-10-15,purchase,1500,",
-        "launch": "geforce-rtx-4090,2026-10-15,purchase,1500,",
+        **dict.fromkeys(("prices", "launch"), "geforce-rtx-4090,2026-10-15,purchase,1500,"),
     }
 
     def told(door, *names):
@@ -252,11 +252,11 @@ def test_a_quote_that_nothing_reads_is_said_at_every_door_with_what_would_read_i
         assert told(door, "prices")[0] == 0
     for door in ("run gpu-cluster", "ask device-rent --at 2026-11", "plan --budget 1M --days 60"):
         code, said = told(door, "rents")
-        assert (code, f"nothing here reads mine.csv:2 (device = geforce-rtx-4090); {elsewhere}" in said) == (0, True)
-    assert (
-        "nothing here reads mine.csv:3 (no price)"
-        in told("run gpu-guide --set use=inference-8bit", "prices", "rents")[1]
-    )
+        assert (code, re.search(rf"reads mine.csv:2 \(device = geforce-rtx-4090.*\); {elsewhere}", said) is None) == (
+            0,
+            False,
+        )
+    assert "reads mine.csv:3 (no price)" in told("run gpu-guide --set use=inference-8bit", "prices", "rents")[1]
     assert "reads mine.csv:2 (kind = spot)" in told("run rent-or-buy", "spot")[1]
     assert "reads mine.csv:2 (of 2023-10-15, too old)" in told("run rent-or-buy", "old")[1]
     assert "nothing here" not in told("run rent-or-buy", "rents")[1]
