@@ -153,7 +153,7 @@ def _unit_and_default(run: Projection, name: str, called: AssumptionLabels) -> t
     """Return the unit of what is set, and what it is in every world at the first step, as the sentence takes it."""
     if name in run.numeric:
         data = run.pooled(run.worlds[name], run.rivals)
-        named = run.opening.default if isinstance(run.opening, (DateAnswer, ValueAnswer)) else {}
+        named = run.opening.default if isinstance(run.opening, (DateAnswer, ValueAnswer)) else run.winners
         own = {d: named.get(d, run.choices[d].values[0]) for d in run.definitions if d in data.dims}
         first = data.sel(own).isel(time=0) if "time" in data.dims else data.sel(own)
         return str(data.attrs["units"]), np.asarray(first.values, dtype=float).ravel()
