@@ -131,7 +131,7 @@ def reach(graph: ScenarioGraph, fits: ModelFits, read: Iterable[Path] = ()) -> d
             date = None if model is None else _last_observed(model, fits)
             if date is not None and model is not None:
                 told.add(model.name)
-            if date is None and name in looked_up:
+            if model is None and name in looked_up:
                 date = np.datetime64(looked_up[name])
             date = _last_date(name, fits.as_of) if date is None else date
             if date is not None:
