@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copyreg
 import functools
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, field, fields
-from typing import Any, TypeGuard, TypeVar
+from types import MappingProxyType
+from typing import Any, TypeGuard
 
 from forecast.base.number_checks import is_real
 from forecast.base.saved_records import DAY
@@ -17,45 +19,14 @@ KEEPS = ("frontier", "positive")
 #: On which a quantity is straight: a logarithm, a logit (of 0 to 1, of 0 to 100), as it is, in arcsinh.
 SCALES = ("level", "share", "percent", "linear", "signed", "count")
 
-_K = TypeVar("_K")
-_V = TypeVar("_V")
+
+def frozen(items: Mapping[Any, Any]) -> MappingProxyType[Any, Any]:
+    """Return a copy that cannot be written to."""
+    return MappingProxyType(dict(items))
 
 
-class FrozenMapping(Mapping[_K, _V]):
-    """A mapping that cannot be written to; unlike a mapping proxy it pickles and copies.
-
-    Examples
-    --------
-    >>> import copy
-    >>> bounds = FrozenMapping({"a": (0.0, 1.0)})
-    >>> bounds, copy.deepcopy(bounds) == bounds == {"a": (0.0, 1.0)}
-    (FrozenMapping({'a': (0.0, 1.0)}), True)
-    """
-
-    __slots__ = ("_items",)
-
-    def __init__(self, items: Mapping[_K, _V]) -> None:
-        self._items = dict(items)
-
-    def __getitem__(self, key: _K) -> _V:
-        return self._items[key]
-
-    def __iter__(self) -> Iterator[_K]:
-        return iter(self._items)
-
-    def __len__(self) -> int:
-        return len(self._items)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._items!r})"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self._items,)
-
-
-def empty() -> Mapping[str, Any]:
-    """Return a mapping of nothing, for defaults."""
-    return FrozenMapping({})
+# by themselves such mappings neither pickle nor copy
+copyreg.pickle(MappingProxyType, lambda proxy: (frozen, (dict(proxy),)))
 
 
 def _brief_value(value: object) -> str:
@@ -138,7 +109,7 @@ def text_tuple_field(what: str, *, names: str = "") -> Any:
 
 def mapping_field(of: Callable[[object], bool], what: str, *, names: str = "") -> Any:
     """Declare a field that holds a mapping of text to what passes `of`, by default an empty one."""
-    return checked_field(mapping_of(of), f"a mapping {what}", names=names, default_factory=empty)
+    return checked_field(mapping_of(of), f"a mapping {what}", names=names, default_factory=dict)
 
 
 def record_tuple_field(of: type, **options: Any) -> Any:
@@ -188,8 +159,8 @@ class Checked:
                 continue
             if test is not None and not test(value):
                 self._refuse(name, f"expected {says}, got {_brief_value(value)}")
-            if not isinstance(value, (str, tuple, FrozenMapping)) and isinstance(value, Mapping):
-                object.__setattr__(self, name, FrozenMapping(value))
+            if not isinstance(value, (str, tuple)) and isinstance(value, Mapping):
+                object.__setattr__(self, name, frozen(value))
 
     def _refuse(self, field_name: str, reason: str) -> None:
         raise PluginContractError(f"{type(self).__name__} '{printable(self.name, 80)}': {field_name}: {reason}")

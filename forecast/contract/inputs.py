@@ -11,7 +11,6 @@ from forecast.contract.fields import (
     Checked,
     checked_field,
     date,
-    empty,
     is_number,
     is_text,
     mapping_field,
@@ -76,7 +75,7 @@ class Input(Checked):
     lower: float | None = optional_field(is_number, "a number or None")
     published: str = checked_field(lambda v: v == "" or date(v), "a date YYYY-MM-DD, or nothing", default="")
     earlier: Mapping[str, Any] = checked_field(
-        mapping_of(_is_distribution_value), "a mapping of text to numbers or text", default_factory=empty
+        mapping_of(_is_distribution_value), "a mapping of text to numbers or text", default_factory=dict
     )
 
     def __post_init__(self) -> None:

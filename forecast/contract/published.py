@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from forecast.base.number_checks import is_integer
 from forecast.contract.fields import (
     Checked,
-    FrozenMapping,
     checked_field,
     date,
     flag_field,
+    frozen,
     is_number,
     is_text,
     mapping_field,
@@ -138,17 +138,17 @@ class PublishedFit(Checked):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        frozen = FrozenMapping({a: FrozenMapping(dict(row)) for a, row in self.covariance.items()})
-        object.__setattr__(self, "covariance", frozen)
-        for a, row in frozen.items():
-            if set(row) != set(frozen):
-                self._refuse("covariance", f"'{printable(a, 60)}': expected a number for each of {', '.join(frozen)}")
+        rows = frozen({a: frozen(row) for a, row in self.covariance.items()})
+        object.__setattr__(self, "covariance", rows)
+        for a, row in rows.items():
+            if set(row) != set(rows):
+                self._refuse("covariance", f"'{printable(a, 60)}': expected a number for each of {', '.join(rows)}")
             if a in self.stderr:
                 self._refuse("stderr", f"'{printable(a, 60)}': it is the root of a variance in covariance; state one")
             for b, value in row.items():
-                if not math.isclose(value, frozen[b][a], rel_tol=COVARIANCE_RTOL):
-                    self._refuse("covariance", f"{a} with {b} is {value:g}, and {b} with {a} is {frozen[b][a]:g}")
-        if frozen and self.correlated() is None:
+                if not math.isclose(value, rows[b][a], rel_tol=COVARIANCE_RTOL):
+                    self._refuse("covariance", f"{a} with {b} is {value:g}, and {b} with {a} is {rows[b][a]:g}")
+        if rows and self.correlated() is None:
             self._refuse("covariance", "expected positive variances, and no combination of negative variance")
 
     @property
