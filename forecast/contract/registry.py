@@ -223,20 +223,10 @@ def _unmarked_hooks(module: Any) -> list[str]:
     ]
 
 
-def _manager() -> pluggy.PluginManager:
-    """Return a manager that knows the hooks."""
-    manager = pluggy.PluginManager("forecast")
-    manager.add_hookspecs(hookspecs)
-    return manager
-
-
-#: Managers without a plugin: to make one for each of a hundred plugins takes a tenth of the time of a command.
-_SPARE_MANAGERS: list[pluggy.PluginManager] = []
-
-
 def _checked_hooks(module: Any, name: str) -> dict[str, Hook]:
     """Register `module` by itself, check every hook, and return those that it has."""
-    manager = _SPARE_MANAGERS.pop() if _SPARE_MANAGERS else _manager()
+    manager = pluggy.PluginManager("forecast")
+    manager.add_hookspecs(hookspecs)
     written_for = getattr(module, "FORECAST_INTERFACE", hookspecs.INTERFACE)
     if not isinstance(written_for, int) or written_for > hookspecs.INTERFACE:
         raise PluginContractError(
@@ -251,10 +241,7 @@ def _checked_hooks(module: Any, name: str) -> dict[str, Hook]:
     except pluggy.PluginValidationError as error:
         raise PluginContractError(_hook_fault(manager, module, str(error))) from error
     implementations = ((hook, getattr(manager.hook, hook).get_hookimpls()) for hook in HOOKS)
-    hooks = {hook: found[0].function for hook, found in implementations if found}
-    manager.unregister(module)
-    _SPARE_MANAGERS.append(manager)
-    return hooks
+    return {hook: found[0].function for hook, found in implementations if found}
 
 
 def _call_hook(hook: str, function: Hook) -> tuple[Spec, ...]:
