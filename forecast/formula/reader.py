@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from forecast.base.number_checks import is_real
 from forecast.errors import FormulaError, nearest, printable
@@ -279,7 +279,7 @@ class Reader:
 
     def formula(self, node: ast.expr) -> Node:
         """Return the tree of one formula, if it passes the whitelist and the limits."""
-        root = self.node(node, 0)[0]
+        root = self.node(node, 0)
         names = len({part.name for part in tree.walk(root) if isinstance(part, Name)})
         if names > MAX_NAMES:
             self.fail(f"has {names} names; the limit is {MAX_NAMES}")
@@ -289,8 +289,8 @@ class Reader:
             self.fail(f"a power is too large; nested constant exponents may reach {MAX_POWER:.0f}")
         return root
 
-    def node(self, node: ast.expr, depth: int) -> tuple[Node, Any]:
-        """Return the tree of `node` and, where it holds no name, its value."""
+    def node(self, node: ast.expr, depth: int) -> Node:
+        """Return the tree of `node`."""
         self.nodes += 1
         if self.nodes > MAX_FORMULA_NODES:
             self.fail(f"has more than {MAX_FORMULA_NODES} parts")
@@ -300,28 +300,28 @@ class Reader:
             case ast.Constant():
                 return self._number(node)
             case ast.Name(id="pi"):
-                return Number(math.pi), math.pi
+                return Number(math.pi)
             case ast.Name(id=name):
                 if name in RESERVED_NAMES or not NAME_PATTERN.fullmatch(name):
                     prefix = f"{self.where}: " if self.where else ""
                     check_name(name, where=f"{prefix}{self.noun} '{printable(self.text, 80)}'")
-                return Name(name), None
+                return Name(name)
             case ast.Attribute() if self.scenario and (parts := _dotted_parts(node)):
                 for name in parts:
                     if name in RESERVED_NAMES or not NAME_PATTERN.fullmatch(name):
                         check_name(name, where=f"{self.where}: " * bool(self.where) + printable(self.text, 80))
-                return Name(".".join(parts)), None
+                return Name(".".join(parts))
             case ast.UnaryOp(op=ast.USub() | ast.UAdd() as sign, operand=operand):
-                inner, value = self.node(operand, depth + 1)
-                return (inner, value) if isinstance(sign, ast.UAdd) else self._value(node, Unary("-", inner), (value,))
+                inner = self.node(operand, depth + 1)
+                return inner if isinstance(sign, ast.UAdd) else self._in_range(node, Unary("-", inner))
             case ast.BinOp(op=op, left=left, right=right):
                 if type(op) not in _AST_OPERATORS:
                     reason = _FOREIGN_OPERATORS.get(type(op), f"operator {type(op).__name__} is outside the grammar")
                     self.fail(reason, self._at(right) - 1)
-                (a, x), (b, y) = self.node(left, depth + 1), self.node(right, depth + 1)
-                if isinstance(op, ast.Div) and y == 0:
+                made = Binary(_AST_OPERATORS[type(op)], self.node(left, depth + 1), self.node(right, depth + 1))
+                if made.op == "/" and tree.constant(made.right) and not tree.evaluate(made.right, {}):
                     self.fail("a division by zero has no value", self._at(right))
-                return self._value(node, Binary(_AST_OPERATORS[type(op)], a, b), (x, y))
+                return self._in_range(node, made)
             case ast.Call():
                 return self._call(node, depth)
             case ast.Compare() if self.scenario:
@@ -352,7 +352,7 @@ class Reader:
             self.fail(f"expected one of {', '.join(known)}", self._at(node))
         return op
 
-    def _comparison(self, node: ast.Compare, depth: int) -> tuple[Node, Any]:
+    def _comparison(self, node: ast.Compare, depth: int) -> Node:
         op = self.comparison(node)
         sides = (node.left, node.comparators[0])
         texts = [self._text(side) for side in sides]
@@ -360,12 +360,10 @@ class Reader:
             if op != "==" or not any(isinstance(s, ast.Name) and s.id != "pi" for s in sides):
                 self.fail('a text is compared with the name of a quantity, by ==: kind == "super"', self._at(node))
             self.nodes += 1
-        pairs = [
-            (Text(text), None) if text is not None else self.node(side, depth + 1)
-            for text, side in zip(texts, sides, strict=True)
-        ]
-        result = Comparison(op, pairs[0][0], pairs[1][0])
-        return self._value(node, result, (pairs[0][1], pairs[1][1]))
+        left, right = (
+            self.node(side, depth + 1) if text is None else Text(text) for text, side in zip(texts, sides, strict=True)
+        )
+        return self._in_range(node, Comparison(op, left, right))
 
     def _text(self, node: ast.expr) -> str | None:
         """Return the text in quotes that a node is."""
@@ -376,15 +374,13 @@ class Reader:
             self.fail("expected a text of 1 to 64 plain characters in quotes", self._at(node))
         return node.value
 
-    def _sequence(self, node: ast.expr, depth: int, name: str) -> tuple[Node, Any]:
+    def _sequence(self, node: ast.expr, depth: int, name: str) -> Sequence:
         if not isinstance(node, ast.List) or not 2 <= len(node.elts) <= 8:
             self.fail(f"{name}() expects a list of 2 to 8 here: [x, y]", self._at(node))
         self.nodes += 1
-        pairs = [self.node(item, depth + 1) for item in node.elts]
-        values = tuple(p[1] for p in pairs)
-        return Sequence(tuple(p[0] for p in pairs)), None if any(v is None for v in values) else values
+        return Sequence(tuple(self.node(item, depth + 1) for item in node.elts))
 
-    def _number(self, node: ast.Constant) -> tuple[Node, Any]:
+    def _number(self, node: ast.Constant) -> Node:
         if not is_real(node.value):
             kinds = {str: "text in quotes", bytes: "bytes", complex: "a complex number"}
             hint = ""
@@ -400,9 +396,9 @@ class Reader:
         if math.isinf(value):
             self.fail("a number is too large", self._at(node))
         unit = self.units.get(self._at(node))
-        return (Number(value), value) if unit is None else (Measured(value, unit), None)
+        return Number(value) if unit is None else Measured(value, unit)
 
-    def _call(self, node: ast.Call, depth: int) -> tuple[Node, Any]:
+    def _call(self, node: ast.Call, depth: int) -> Node:
         if not isinstance(node.func, ast.Name):
             if isinstance(node.func, ast.Attribute):
                 self.node(node.func, depth)
@@ -422,33 +418,20 @@ class Reader:
             expected = f"{function.least}" + (f" to {function.most}" if function.most > function.least else "")
             expected += " argument" if expected == "1" else " arguments"
             self.fail(f"{name}() takes {expected}, got {count}", self._at(node))
-        pairs = [
+        args = tuple(
             self._sequence(a, depth + 1, name) if i in function.lists else self.node(a, depth + 1)
             for i, a in enumerate(node.args)
-        ]
-        lengths = {len(p[0].items) for p in pairs if isinstance(p[0], Sequence)}
-        if len(lengths) > 1:
+        )
+        if len({len(each.items) for each in args if isinstance(each, Sequence)}) > 1:
             self.fail(f"{name}() expects lists of one length", self._at(node))
-        result = Call(name, tuple(p[0] for p in pairs))
-        return (result, None) if function.over_time else self._value(node, result, tuple(p[1] for p in pairs))
+        return self._in_range(node, Call(name, args))
 
-    def _value(self, node: ast.expr, made: Node, parts: tuple[Any, ...]) -> tuple[Node, Any]:
-        """Fold a constant part, so that one out of range is refused before anything exact is computed of it."""
-        if any(p is None for p in parts):
-            return made, None
-        value = _apply_silently(made, parts)
-        if not math.isfinite(value):
+    def _in_range(self, node: ast.expr, made: Node) -> Node:
+        """Return a part; refuse one without a name that is out of range before anything exact is computed of it."""
+        if tree.constant(made) and not math.isfinite(value := float(tree.evaluate(made, {}))):
             problem = "no number" if math.isnan(value) else "out of range"
             self.fail(f"the constant '{printable(tree.to_text(made), 40)}' is {problem}", self._at(node))
-        return made, value
-
-
-def _apply_silently(node: Node, parts: tuple[Any, ...]) -> float:
-    import numpy as np
-
-    with np.errstate(all="ignore"):
-        numbers = (tuple(map(np.float64, p)) if isinstance(p, tuple) else np.float64(p) for p in parts)
-        return float(tree.apply(node, tuple(numbers)))
+        return made
 
 
 def _constant_exponent(node: Node) -> float | None:
