@@ -12,25 +12,12 @@ from pathlib import Path
 from forecast.contract.registry import get_registry
 from forecast.errors import ForecastError, UsageError, printable
 
+#: What is written, each file at its place and with ``.txt`` behind its name; ``{module}`` is the name with underscores.
 TEMPLATES = Path(__file__).parent / "templates" / "plugin"
 
 #: A name of a plugin, a Python distribution and (with underscores) a module, all at once.
 PLUGIN_NAME_PATTERN = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", re.ASCII)
 MAX_PLUGIN_NAME = 40
-
-#: Where each template goes; ``{module}`` is the name with underscores.
-TEMPLATE_FILES = {
-    "pyproject.toml": "pyproject.toml.txt",
-    "README.md": "README.md.txt",
-    "LICENSE": "LICENSE.txt",
-    ".gitignore": "gitignore.txt",
-    "forecast_{module}/__init__.py": "__init__.py.txt",
-    "forecast_{module}/laws.toml": "laws.toml.txt",
-    "forecast_{module}/machines/machines.csv": "machines.csv.txt",
-    "forecast_{module}/machines/datapackage.json": "datapackage.json.txt",
-    "forecast_{module}/reach.toml": "reach.toml.txt",
-    "tests/test_{module}.py": "test_plugin.py.txt",
-}
 
 
 def create(name: str, *, parent: Path | None = None) -> tuple[Path, list[str]]:
@@ -61,7 +48,7 @@ def create(name: str, *, parent: Path | None = None) -> tuple[Path, list[str]]:
     >>> import tempfile, pathlib
     >>> folder, files = create("demo", parent=pathlib.Path(tempfile.mkdtemp()))
     >>> folder.name, files[0]
-    ('forecast-demo', 'pyproject.toml')
+    ('forecast-demo', '.gitignore')
     """
     shown = printable(name, 80)
     if len(name) > MAX_PLUGIN_NAME or not PLUGIN_NAME_PATTERN.fullmatch(name):
@@ -95,7 +82,7 @@ def create(name: str, *, parent: Path | None = None) -> tuple[Path, list[str]]:
 
 def _write_template(folder: Path, name: str) -> list[str]:
     module = name.replace("-", "_")
-    csv = (TEMPLATES / TEMPLATE_FILES["forecast_{module}/machines/machines.csv"]).read_bytes()
+    csv = (TEMPLATES / "forecast_{module}" / "machines" / "machines.csv.txt").read_bytes()
     words = {
         "name": name,
         "module": module,
@@ -103,11 +90,11 @@ def _write_template(folder: Path, name: str) -> list[str]:
         "hash": "sha256:" + hashlib.sha256(csv).hexdigest(),
     }
     written = []
-    for place, template in TEMPLATE_FILES.items():
-        text = (TEMPLATES / template).read_text(encoding="utf-8")
+    for template in sorted(TEMPLATES.rglob("*.txt")):
+        text = template.read_text(encoding="utf-8")
         for word, value in words.items():
             text = text.replace("{{" + word + "}}", value)
-        relative = place.replace("{module}", module)
+        relative = template.relative_to(TEMPLATES).with_suffix("").as_posix().replace("{module}", module)
         path = folder / relative
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8", newline="\n")
