@@ -67,8 +67,9 @@ def _parse_seconds(given: object, where: str) -> float:
     return found
 
 
-@contextlib.contextmanager
-def resource_limits(*, memory: int | str | None = None, seconds: float | str | None = None) -> Iterator[None]:
+def resource_limits(
+    *, memory: int | str | None = None, seconds: float | str | None = None
+) -> contextlib.AbstractContextManager[None]:
     """Set what calls within may take.
 
     Parameters
@@ -97,28 +98,22 @@ def resource_limits(*, memory: int | str | None = None, seconds: float | str | N
     Traceback (most recent call last):
     forecast.errors.BudgetError: ...
     """
-    with _parse_limits(
-        memory, seconds, ("resource_limits: memory", "resource_limits: seconds"), ("forecast.resource_limits",) * 2
-    ):
-        yield
+    where = "resource_limits: memory", "resource_limits: seconds"
+    return _parse_limits(memory, seconds, where, ("forecast.resource_limits",) * 2)
 
 
-@contextlib.contextmanager
-def of_request(memory: str | None, seconds: float) -> Iterator[None]:
+def of_request(memory: str | None, seconds: float) -> contextlib.AbstractContextManager[None]:
     """Set what one request to ``forecast explore`` may take: its options."""
     names = "--request-memory", "--request-seconds"
-    with _parse_limits(memory, seconds, names, names):
-        yield
+    return _parse_limits(memory, seconds, names, names)
 
 
-@contextlib.contextmanager
-def of_command_line(memory: str | None, seconds: str | None) -> Iterator[None]:
+def of_command_line(memory: str | None, seconds: str | None) -> contextlib.AbstractContextManager[None]:
     """Set what a command may take: its options, else what the environment says of seconds."""
     names = "--max-memory", "--max-seconds"
     if seconds is None and (stated := os.environ.get(SECONDS_VARIABLE)):
         seconds, names = stated, (names[0], SECONDS_VARIABLE)
-    with _parse_limits(memory, seconds, names, names):
-        yield
+    return _parse_limits(memory, seconds, names, names)
 
 
 @contextlib.contextmanager

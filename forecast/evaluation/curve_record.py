@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from forecast.fit.pool.curve_constants import FARTHEST_DECADES
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class CurveTrackRecord:
     """How forecasts from so many points, so far ahead, have done, each with numbers chosen without its own source.
 
@@ -49,30 +49,17 @@ class CurveTrackRecord:
 #: More points than any curve has.
 MANY_POINTS = 10**9
 #: Measured by ``python -m tests.benchmarks curves``, and checked by ``tests/evaluation/test_curve_record.py``.
-RECORD = (
-    CurveTrackRecord(
-        points=(6, 8), decades=(0.0, 0.45), curves=18, sources=1, error=0.0157, last_value=0.0573, coverage=1.0
-    ),
-    CurveTrackRecord(
-        points=(6, 8), decades=(0.45, FARTHEST_DECADES), curves=76, sources=3, error=0.102, last_value=0.118,
-        coverage=0.905,
-    ),
-    CurveTrackRecord(
-        points=(9, 15), decades=(0.0, 0.45), curves=24, sources=6, error=0.11, last_value=0.155, coverage=0.866
-    ),
-    CurveTrackRecord(
-        points=(9, 15), decades=(0.45, FARTHEST_DECADES), curves=42, sources=2, error=0.203, last_value=0.231,
-        coverage=0.92,
-    ),
-    CurveTrackRecord(
-        points=(16, MANY_POINTS), decades=(0.0, 0.45), curves=124, sources=9, error=0.0399, last_value=0.0594,
-        coverage=0.914,
-    ),
-    CurveTrackRecord(
-        points=(16, MANY_POINTS), decades=(0.45, FARTHEST_DECADES), curves=36, sources=2, error=0.113, last_value=0.153,
-        coverage=0.915,
-    ),
-)  # fmt: skip
+RECORD = tuple(
+    CurveTrackRecord(*row)
+    for row in (
+        ((6, 8), (0.0, 0.45), 18, 1, 0.0157, 0.0573, 1.0),
+        ((6, 8), (0.45, FARTHEST_DECADES), 76, 3, 0.102, 0.118, 0.905),
+        ((9, 15), (0.0, 0.45), 24, 6, 0.11, 0.155, 0.866),
+        ((9, 15), (0.45, FARTHEST_DECADES), 42, 2, 0.203, 0.231, 0.92),
+        ((16, MANY_POINTS), (0.0, 0.45), 124, 9, 0.0399, 0.0594, 0.914),
+        ((16, MANY_POINTS), (0.45, FARTHEST_DECADES), 36, 2, 0.113, 0.153, 0.915),
+    )
+)
 
 
 def record_text(points: int, decades: float) -> str:

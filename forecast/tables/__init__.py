@@ -22,6 +22,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import lazy_loader  # type: ignore[import-untyped]
+
 from forecast.base import access
 from forecast.base.dates import decimal_year, from_decimal_year
 from forecast.base.files import file_hash
@@ -76,13 +78,8 @@ DATA_SUFFIXES = (
 _OTHER_SUFFIXES = (".nc", ".toml")
 
 
-def __getattr__(name: str) -> Any:
-    """Import what computes at its first use: to list tables takes no numpy."""
-    if name not in ("Columns", "read", "to_columns"):
-        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    from forecast.tables import columns, intake
-
-    return {"Columns": columns.Columns, "read": intake.read, "to_columns": intake.to_columns}[name]
+# what computes is imported at its first use: to list tables takes no numpy
+__getattr__, *_ = lazy_loader.attach(__name__, submod_attrs={"columns": ["Columns"], "intake": ["read", "to_columns"]})
 
 
 def table(name_or_path: str | os.PathLike[str]) -> xr.Dataset:
