@@ -164,7 +164,7 @@ def test_a_file_by_hand(site, said, here):
     assert "--file: which file? Say RESOURCE=..., with one of a, b" in line
     assert "unknown resource 'c'" in said("tables", "fetch", "several", "--file", "c=mine.csv").refusal
     line = said("tables", "fetch", "several", "--file", "a=mine.csv", "--file", "b=mine.csv").refusal
-    assert f"resource 'b': mine.csv: it has {digest(ONE)}, described is sha256:" in line
+    assert f"resource 'b': mine.csv has {digest(ONE)}, described is sha256:" in line
     done = said("tables", "fetch", "several", "--file", "a=mine.csv", "--file", "b=other.csv")
     assert (done.code, done.err) == (0, "")
     assert site.asked == []

@@ -14,8 +14,8 @@ from forecast.base import access
 from forecast.errors import DownloadError
 from forecast.tables.remote import connection, download, trust_on_first_use
 from forecast.tables.remote.connection import public
-from forecast.tables.remote.download import RefusedError, fetch
-from toolkit import digest
+from forecast.tables.remote.download import RefusedError
+from toolkit import digest, fetch
 
 BODY = b"run,loss\na,2.5\n"
 DIGEST = digest(BODY)
@@ -72,7 +72,7 @@ def names(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
 
 def refused(url: str) -> str:
     with pytest.raises(DownloadError) as caught:
-        fetch(url, DIGEST, "a.csv", where="demo")
+        fetch(url, DIGEST, "a.csv")
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
@@ -169,7 +169,7 @@ def test_a_redirect_is_checked_as_the_first_address_was(
     site: Any, upstream: Any, target: str, says: str | None
 ) -> None:
     if says is None:  # another spelling of the address that was named
-        assert fetch(site(target), DIGEST, "a.csv", where="demo").read_bytes() == BODY
+        assert fetch(site(target), DIGEST, "a.csv").read_bytes() == BODY
         return
     said = refused(site(target))
     assert says in said
@@ -178,7 +178,7 @@ def test_a_redirect_is_checked_as_the_first_address_was(
 
 
 def test_a_redirect_to_a_public_address_is_followed(site: Any, upstream: Any) -> None:
-    assert fetch(site("{base}/a"), DIGEST, "a.csv", where="demo").read_bytes() == BODY
+    assert fetch(site("{base}/a"), DIGEST, "a.csv").read_bytes() == BODY
     assert upstream.asked == ["/to", "/a"]
 
 
@@ -199,14 +199,14 @@ def test_no_password_of_the_user_goes_along(
     netrc.write_text("machine 127.0.0.1 login me password secret\ndefault login me password secret\n")
     netrc.chmod(0o600)
     monkeypatch.setenv("NETRC", str(netrc))
-    fetch(site("{base}/a"), DIGEST, "a.csv", where="demo")
+    fetch(site("{base}/a"), DIGEST, "a.csv")
     assert [headers.get("authorization") for headers in upstream.headers] == [None, None]
 
 
 def test_what_a_download_unpacks_to_is_bounded(upstream: Any) -> None:
     upstream.pages["/bomb"] = (200, {"Content-Encoding": "gzip"}, gzip.compress(bytes(50_000_000)))
     with pytest.raises(DownloadError, match="larger than the limit"):
-        fetch(f"{upstream.url}/bomb", DIGEST, "a.csv", where="demo", limit=1_000_000)
+        fetch(f"{upstream.url}/bomb", DIGEST, "a.csv", limit=1_000_000)
 
 
 # --- proxies ----------------------------------------------------------------------------------------------------------

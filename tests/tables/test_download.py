@@ -15,8 +15,8 @@ from forecast.base import access
 from forecast.errors import DownloadError, TableError
 from forecast.tables import table
 from forecast.tables.remote import download
-from forecast.tables.remote.download import cache_folder, fetch
-from toolkit import digest, package, remote
+from forecast.tables.remote.download import cache_folder
+from toolkit import digest, fetch, package, remote
 
 BODY = b"run,loss\na,2.5\nb,2.25\n"
 DIGEST = digest(BODY)
@@ -75,21 +75,21 @@ def test_a_described_table_is_fetched_once(server: str, upstream: Any, tmp_path:
 )
 def test_what_is_not_the_described_file_is_not_kept(server: str, page: str, says: str) -> None:
     with pytest.raises(DownloadError, match=says) as caught:
-        fetch(server + page, DIGEST, "a.csv", where="demo")
+        fetch(server + page, DIGEST, "a.csv")
     assert "\n" not in str(caught.value)
     assert not any(cache_folder().iterdir())
 
 
 def test_the_size_is_capped(server: str) -> None:
     with pytest.raises(DownloadError, match="larger than the limit"):
-        fetch(server + "/big", DIGEST, "a.csv", where="demo", limit=1000)
+        fetch(server + "/big", DIGEST, "a.csv", limit=1000)
     assert not any(cache_folder().iterdir())
 
 
 def test_a_slow_server_meets_a_deadline(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(download, "DEADLINE_SECONDS", -1.0)
     with pytest.raises(DownloadError, match="takes too long"):
-        fetch(server + "/runs.csv", DIGEST, "a.csv", where="demo")
+        fetch(server + "/runs.csv", DIGEST, "a.csv")
 
 
 def test_bad_input_088_offline_says_what_to_do(offline: Path, tmp_path: Path) -> None:
@@ -108,10 +108,10 @@ def test_bad_input_088_the_cached_copy_is_used_offline(offline: Path) -> None:
     offline.mkdir()
     target = offline / f"{DIGEST[7:19]}-a.csv"
     target.write_bytes(BODY)
-    assert fetch("https://example.org/a", DIGEST, "a.csv", where="demo") == target
+    assert fetch("https://example.org/a", DIGEST, "a.csv") == target
     target.write_bytes(BODY + b"c,9\n")
     with pytest.raises(DownloadError, match="the file there now is another one"):
-        fetch("https://example.org/a", DIGEST, "a.csv", where="demo")
+        fetch("https://example.org/a", DIGEST, "a.csv")
     assert target.read_bytes() == BODY + b"c,9\n"  # what somebody put there is left alone
 
 
@@ -125,7 +125,7 @@ def test_bad_input_088_a_dead_proxy(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     for name in ("no_proxy", "NO_PROXY"):
         monkeypatch.setenv(name, "")
     with access.allow(downloads=True), pytest.raises(DownloadError, match="no connection through the proxy"):
-        fetch("http://example.org/a", DIGEST, "a.csv", where="demo")
+        fetch("http://example.org/a", DIGEST, "a.csv")
 
 
 @pytest.mark.slow
@@ -157,7 +157,7 @@ def test_bad_input_088_local_tables_use_no_network(tmp_path: Path) -> None:
 )
 def test_only_plain_web_addresses(url: str, offline: Path) -> None:
     with pytest.raises(DownloadError) as caught:
-        fetch(url, DIGEST, "a.csv", where="demo")
+        fetch(url, DIGEST, "a.csv")
     assert "u:p" not in str(caught.value)
 
 

@@ -21,8 +21,8 @@ from typing import IO
 from urllib.parse import urlsplit
 
 from forecast.base import access, budgets
-from forecast.base.files import check_regular, file_hash, replace_atomically
-from forecast.errors import BudgetError, DataError, DownloadError, ResultError, printable
+from forecast.base.files import check_regular
+from forecast.errors import BudgetError, DataError, DownloadError, printable
 
 MAX_DOWNLOAD_BYTES = 2 * 2**30
 FETCH_COMMAND = "forecast tables fetch NAME"
@@ -117,75 +117,12 @@ def check_url(url: str, where: str) -> None:
         raise DownloadError(f"{where}: '{printable(host, 120)}': a URL with blanks or control characters")
 
 
-def fetch(
-    url: str, digest: str, name: str, *, where: str, limit: int = MAX_DOWNLOAD_BYTES, command: str = FETCH_COMMAND,
-    file: str | None = None,
-) -> Path:  # fmt: skip
-    """Return the path of a described file, downloading it if the cache has no copy with that hash.
-
-    Parameters
-    ----------
-    url : str
-        http or https.
-    digest : str
-        ``"sha256:..."`` of the file.
-    name : str
-        The file's name in the cache; the start of the hash is put before it.
-    where : str
-        The table, for messages.
-    limit : int
-        More bytes than this are not taken.
-    command : str
-        What fetches this table from the command line, for messages.
-    file : str, optional
-        Take this file instead of a download.
-
-    Raises
-    ------
-    DownloadError
-        One line with the URL, the reason, and the name under which to put the file by hand.
-    """
-    check_url(url, where)
-    if not digest.startswith("sha256:"):
-        raise DownloadError(f"{where}: expected a hash 'sha256:...'")
-    target = cache_folder() / f"{digest[7:19]}-{name}"
-    with contextlib.suppress(DataError):  # it is not there, or cannot be read
-        if file is None and file_hash(target, limit=limit) == digest:
-            return target
-    wrong = " (the file there now is another one)" if os.path.lexists(target) else ""
-    if file is None and not access.current().downloads:
-        raise DownloadError(absent(url, where, command, f"put the file by hand at {printable(target, 300)}{wrong}"))
-    if reason := _place(url, target, digest, limit, file):
-        if file is not None:
-            raise DownloadError(f"{where}: {printable(Path(file).name, 300)}: {reason}")
-        by_hand = f"run '{command}' online, or put the file by hand at {printable(target, 300)}{wrong}"
-        raise DownloadError(f"{where}: cannot fetch {printable(url, 300)}: {reason}; {by_hand}")
-    return target
-
-
 def absent(url: str, where: str, command: str, by_hand: str) -> str:
     """Say of a file that is not here yet how it comes here; reading a table opens no connection on its own."""
     return (
         f"{where}: {printable(url, 300)} is not here yet: run '{command}', allow the download (--allow-download, "
         f"forecast.allow(downloads=True) in Python), or {by_hand}"
     )
-
-
-def _place(url: str, target: Path, digest: str, limit: int, file: str | None) -> str:
-    """Download or copy to a temporary name, verify, rename. Return why it could not be done, or nothing."""
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with replace_atomically(target) as temporary:
-            if reason := transfer(url, temporary, limit) if file is None else copy_file(Path(file), temporary, limit):
-                raise _TransferError(reason)
-            actual = file_hash(temporary, limit=limit)
-            if actual != digest:  # leaving with an error keeps the name free
-                raise _TransferError(f"it has {actual}, described is {digest}")
-    except (_TransferError, ResultError, DataError) as error:
-        return str(error)
-    except OSError as error:
-        return _short_reason(error)
-    return ""
 
 
 def transfer(url: str, target: Path, limit: int = MAX_DOWNLOAD_BYTES) -> str:

@@ -90,26 +90,15 @@ def local_copy(
     ------
     DownloadError
     """
-    from forecast.tables.remote import download, trust_on_first_use
-    from forecast.tables.remote.snapshots import Snapshot
+    from forecast.tables.remote import trust_on_first_use
 
-    where, name = where_of(package, resource), in_cache(resource)
-    if resource.hash == RECORDED_HASH:
-        return trust_on_first_use.take(
-            resource.path,
-            name,
-            where=where,
-            command=command(package),
-            check=lambda path: readable(resource, path, where),
-            file=file,
-            update=update,
-            expected=expected,
-        )
-    if expected and expected != resource.hash:
-        raise DownloadError(f"{where}: the published hash is {resource.hash}, expected is {expected}")
-    path = download.fetch(resource.path, resource.hash, name, where=where, command=command(package), file=file)
-    published = Snapshot(hash=resource.hash, bytes=path.stat().st_size, fetched="", file=path.name)
-    return trust_on_first_use.Copy(path=path, snapshot=published, how="verified")
+    where, published = where_of(package, resource), "" if resource.hash == RECORDED_HASH else resource.hash
+    if published and expected and expected != published:
+        raise DownloadError(f"{where}: the published hash is {published}, expected is {expected}")
+    return trust_on_first_use.take(
+        resource.path, in_cache(resource), where=where, command=command(package), published=published,
+        check=lambda path: readable(resource, path, where), file=file, update=update, expected=expected,
+    )  # fmt: skip
 
 
 def _snapshot_copy(resource: Resource, snapshot: str, where: str) -> Copy:

@@ -11,7 +11,7 @@ import contextlib
 import os
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from forecast.base import access
@@ -73,17 +73,28 @@ def take(
     where: str,
     limit: int = MAX_DOWNLOAD_BYTES,
     command: str = FETCH_COMMAND,
+    published: str = "",
     check: Callable[[Path], object] | None = None,
     file: str | os.PathLike[str] | None = None,
     update: bool = False,
     expected: str | None = None,
 ) -> Copy:
-    """Return a file by its recorded hash, fetching and recording it where that is not done yet.
+    """Return a file by its published or its recorded hash, fetching and recording it where that is not done yet.
 
     Parameters
     ----------
-    url, name, where, limit, command
-        As of `forecast.tables.remote.download.fetch`.
+    url : str
+        http or https.
+    name : str
+        The file's name in the cache; the start of the hash is put before it.
+    where : str
+        The table, for messages.
+    limit : int
+        More bytes than this are not taken.
+    command : str
+        What fetches this table from the command line, for messages.
+    published : str
+        The hash that the description states, which the file must have: nothing is recorded then.
     check : callable, optional
         Raises for a file that is not this table, before it is recorded.
     file : path, optional
@@ -100,14 +111,19 @@ def take(
     """
     check_url(url, where)
     folder = cache_folder()
-    known = snapshots.read_snapshots(folder).get(url)
-    wanted = expected or (known.current.hash if known and not update else None)
+    known = None if published else snapshots.read_snapshots(folder).get(url)
+    wanted = published or expected or (known.current.hash if known and not update else None)
     recorded = known.of(wanted) if known and wanted else None
-    if recorded and file is None and not (update and not expected) and intact(folder, recorded, limit):
+    by_hand = f"'{command} --file PATH' with a copy of the file"
+    lost = f" (the file recorded on {recorded.fetched} is not in the cache, or altered there)" if recorded else ""
+    if published:
+        recorded = Snapshot(hash=published, bytes=0, fetched="", file=f"{published[7:19]}-{name}")
+        by_hand = f"put the file by hand at {printable(folder / recorded.file, 300)}"
+        lost = " (the file there now is another one)" if os.path.lexists(folder / recorded.file) else ""
+    if recorded and file is None and not (update and not (published or expected)) and intact(folder, recorded, limit):
         return _make_current(folder, url, known, recorded, "cached")
     if file is None and not access.current().downloads:
-        lost = f" (the file recorded on {recorded.fetched} is not in the cache, or altered there)" if recorded else ""
-        raise DownloadError(absent(url, where, command, f"'{command} --file PATH' with a copy of the file{lost}"))
+        raise DownloadError(absent(url, where, command, f"{by_hand}{lost}"))
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -116,11 +132,14 @@ def take(
     with _arrival(folder, name) as temporary:
         reason = transfer(url, temporary, limit) if file is None else copy_file(Path(file), temporary, limit)
         if reason:
-            unreachable = _unreachable(url, reason, where, command, known, recorded)
-            raise DownloadError(f"{where}: {reason}" if file is not None else unreachable)
+            state = f"{_state_before(known, recorded)}: " if not published else ""
+            hint = f"{state}run '{command}' where there is a network, or {by_hand}{lost if published else ''}"
+            unreachable = f"cannot fetch {printable(url, 300)}: {reason}; {hint}"
+            raise DownloadError(f"{where}: {reason if file is not None else unreachable}")
         digest = file_hash(temporary, limit=limit)
         if wanted and digest != wanted:
-            raise DownloadError(_another(source, digest, where, command, expected, known, file is not None))
+            stated = f"described is {published}" if published else f"expected is {expected}" if expected else ""
+            raise DownloadError(_another(source, digest, where, command, stated, known, file is not None))
         if check is not None and recorded is None:
             try:
                 with warnings.catch_warnings():
@@ -151,14 +170,17 @@ def _make_current(
     command: str = "",
     source: str = "",
 ) -> Copy:
-    """Make a snapshot the current one, and say how it came to be it."""
+    """Make a snapshot the current one, and say how it came to be it; one whose hash is published is none."""
+    if not one.fetched:
+        size = (folder / one.file).stat().st_size
+        return Copy(path=folder / one.file, snapshot=replace(one, bytes=size), how="verified")
     if url_snapshots and url_snapshots.current.hash == one.hash:
         return Copy(path=folder / one.file, snapshot=one, how="unchanged" if how == "updated" else how)
     now = snapshots.keep(folder, url, one, replace=url_snapshots is not None)
     if now.current.hash != one.hash:  # another process was first, and was given another file
         if now.of(one.hash) is None:  # nothing records this one
             (folder / one.file).unlink(missing_ok=True)
-        raise DownloadError(_another(source, one.hash, where, command, None, now))
+        raise DownloadError(_another(source, one.hash, where, command, "", now))
     chosen = url_snapshots is not None and how in ("cached", "restored")
     return Copy(
         path=folder / now.current.file,
@@ -176,16 +198,13 @@ def intact(folder: Path, snapshot: Snapshot, limit: int = MAX_DOWNLOAD_BYTES) ->
         return False
 
 
-def _unreachable(
-    url: str, reason: str, where: str, command: str, snapshots: UrlSnapshots | None, recorded: Snapshot | None
-) -> str:
-    state = "it has not been fetched yet"
+def _state_before(snapshots: UrlSnapshots | None, recorded: Snapshot | None) -> str:
+    """Say what there is of a file that could not be fetched."""
     if recorded:
-        state = f"the file recorded on {recorded.fetched} ({recorded.hash}) is not in the cache, or altered there"
-    elif snapshots:
-        state = f"the file recorded on {snapshots.current.fetched} ({snapshots.current.hash}) stays in use"
-    hint = f"run '{command}' where there is a network, or '{command} --file PATH' with a copy of the file"
-    return f"{where}: cannot fetch {printable(url, 300)}: {reason}; {state}: {hint}"
+        return f"the file recorded on {recorded.fetched} ({recorded.hash}) is not in the cache, or altered there"
+    if snapshots:
+        return f"the file recorded on {snapshots.current.fetched} ({snapshots.current.hash}) stays in use"
+    return "it has not been fetched yet"
 
 
 def _another(
@@ -193,12 +212,12 @@ def _another(
     digest: str,
     where: str,
     command: str,
-    expected: str | None,
+    stated: str,
     snapshots: UrlSnapshots | None,
     given: bool = False,
 ) -> str:
-    if expected or snapshots is None:
-        return f"{where}: {source} has {digest}, expected is {expected}"
+    if stated or snapshots is None:
+        return f"{where}: {source} has {digest}, {stated}"
     was = snapshots.current
     return (
         f"{where}: {source} is another file than the recorded one: it has {digest}, recorded on {was.fetched} was "
