@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -198,7 +197,5 @@ def resolve(
     result |= {} if added is None else {"scored": added}
     result |= {"scores": ledger_scores.mean_scores(rows), "forecasts": rows}
     if tables and day is not None:
-        result["tables"] = [
-            asdict(each) for each in table_outcomes(records, day, partial(amount, digits=3), Path(ledger).parent)
-        ]
+        result["tables"] = table_outcomes(records, day, partial(amount, digits=3), Path(ledger).parent)
     return result

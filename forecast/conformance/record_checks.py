@@ -247,10 +247,6 @@ def _table_reads(record: Record) -> None:
     tables.table(record.full_name)
 
 
-def _scenario_reads(record: Record) -> None:
-    Scenario.load(record.full_name)
-
-
 @contextlib.contextmanager
 def _skip_downloads() -> Iterator[None]:
     """Skip what needs a table that is not here."""
@@ -355,7 +351,7 @@ CHECKS: Mapping[str, tuple[tuple[str, Callable[[Record], object]], ...]] = {
     "shape": SHAPE_CHECKS,
     "table": (("has schema, licence, source and hash", _table_described), ("reads", _table_reads)),
     "scenario": (
-        ("reads", _scenario_reads),
+        ("reads", lambda record: Scenario.load(record.full_name)),
         (f"runs at {SCENARIO_DRAWS} worlds", _scenario_runs),
         ("holds to its data and its other answers", _scenario_holds),
         ("its levers move its answers", _scenario_levers),

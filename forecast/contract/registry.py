@@ -251,7 +251,9 @@ def _call_hook(hook: str, function: Hook) -> tuple[Spec, ...]:
 
 def _call_hooks(hooks: Mapping[str, Hook], kind: str) -> tuple[Spec, ...]:
     """Call a plugin's hooks of one kind and return their records, which agree with each other."""
-    specs = [spec for hook in _HOOKS_OF[kind] if hook in hooks for spec in _call_hook(hook, hooks[hook])]
+    specs = [
+        spec for hook in _HOOKS_OF[kind] if hook in hooks for spec in _check_records(hook, HOOKS[hook], hooks[hook]())
+    ]
     names: set[str] = set()
     for spec in specs:
         if spec.name in names:
@@ -423,13 +425,12 @@ class Registry:
         offered = self._records_by_name(kind)
         table = self._settled_offers.get(kind)
         if table is None:
-            table = {name: list(map(self._at_its_home, records)) for name, records in offered.items()}
+            table = {
+                name: [replace(each, spec=self._with_own_references(each.spec, each.plugin)) for each in records]
+                for name, records in offered.items()
+            }
             self._settled_offers[kind] = table
         return table
-
-    def _at_its_home(self, record: Record) -> Record:
-        settled = self._with_own_references(record.spec, record.plugin)
-        return record if settled is record.spec else replace(record, spec=settled)
 
     def plugin(self, name: str) -> Sequence[Plugin]:
         """Return the plugins of that name (several where distributions clash).

@@ -79,8 +79,8 @@ def _mean_over(values: xr.DataArray, reduce_dims: Dims, preserve_dims: Dims, wei
     return values.weighted(weights).mean(over)
 
 
-def _average_score(values: Callable[..., xr.DataArray]) -> Callable[..., Any]:
-    """Give a score the grammar of all: of its values the mean over what is to be reduced, by weights."""
+def _average_score(values: Callable[..., xr.DataArray], *, power: float = 1.0) -> Callable[..., Any]:
+    """Give a score the grammar of all: of its values the mean over what is to be reduced, by weights, to a power."""
 
     @functools.wraps(values)
     def score(
@@ -92,7 +92,8 @@ def _average_score(values: Callable[..., xr.DataArray]) -> Callable[..., Any]:
         weights: xr.DataArray | None = None,
         **own: Any,
     ) -> Any:
-        return _mean_over(values(forecast, observed, **own), reduce_dims, preserve_dims, weights)
+        mean = _mean_over(values(forecast, observed, **own), reduce_dims, preserve_dims, weights)
+        return mean if power == 1 else mean**power
 
     stated, grammar = inspect.signature(values), inspect.signature(score, follow_wrapped=False).parameters
     more = [grammar[name] for name in ("reduce_dims", "preserve_dims", "weights")]
@@ -308,14 +309,8 @@ def pit(forecast: xr.DataArray, observed: xr.DataArray) -> xr.DataArray:
     return rank.where(known)
 
 
-def rmsle(
-    forecast: xr.DataArray,
-    observed: xr.DataArray,
-    *,
-    reduce_dims: Dims = None,
-    preserve_dims: Dims = None,
-    weights: xr.DataArray | None = None,
-) -> Any:
+@functools.partial(_average_score, power=0.5)
+def rmsle(forecast: xr.DataArray, observed: xr.DataArray) -> xr.DataArray:
     """Return the root of the mean squared error of the median's natural logarithm.
 
     References
@@ -323,8 +318,7 @@ def rmsle(
     Alabdulmohsin, I. et al. (2022), Revisiting neural scaling laws in language and vision, NeurIPS 35: the measure of
     extrapolated learning curves.
     """
-    error = _forecast_quantile(_log_positive(forecast, "forecast"), 0.5) - _log_positive(observed, "observed")
-    return _mean_over(error**2, reduce_dims, preserve_dims, weights) ** 0.5
+    return (_forecast_quantile(_log_positive(forecast, "forecast"), 0.5) - _log_positive(observed, "observed")) ** 2
 
 
 def _check_probabilities(forecast: xr.DataArray, observed: xr.DataArray) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,47 +24,10 @@ from forecast.projection.result.observed_values import observed_points, threshol
 _N_DRAWS = 64
 
 
-@dataclass(frozen=True, kw_only=True)
-class TableOutcome:
-    """What the tables behind a scenario show of a forecast.
-
-    Parameters
-    ----------
-    id : str
-        The first digits of the forecast's hash.
-    statement : str
-        Its title, with the number of its threshold.
-    resolves, threshold : str
-        The source that decides, and the fixed side of the condition: of one statement both are the same.
-    decides : str
-        The next date by which it is asked, ISO.
-    met : str or None
-        The date of the first row that meets the threshold, ISO; None where none does.
-    row : str
-        What that row is called, or the best so far; empty where it has no name.
-    value : float
-        Of that row, in `unit`.
-    unit : str
-    newest : str
-        The date of the newest row, ISO.
-    """
-
-    id: str
-    statement: str
-    resolves: str
-    threshold: str
-    decides: str
-    met: str | None
-    row: str
-    value: float
-    unit: str
-    newest: str
-
-
 def table_outcomes(
     records: Sequence[Mapping[str, Any]], day: str, amount: Callable[[float, str], str] | None = None,
     folder: Path = Path(),
-) -> list[TableOutcome]:  # fmt: skip
+) -> list[dict[str, Any]]:  # fmt: skip
     """Return what the tables show of every open forecast that somebody observes, those that are met first.
 
     Parameters
@@ -78,6 +40,15 @@ def table_outcomes(
         Writes the number and the unit of a threshold in a title.
     folder : Path
         Of the ledger, beside which the scenarios are that no plugin registers: ``NAME.toml``.
+
+    Returns
+    -------
+    list of dict
+        ``id``, the first digits of the forecast's hash; ``statement``, its title with the number of its threshold;
+        ``resolves`` and ``threshold``, the source that decides and the fixed side of the condition, which are the same
+        for one statement; ``decides``, the next date by which it is asked; ``met``, the date of the first row that
+        meets the threshold, None where none does; ``row``, what that row is called, or the best so far, empty where it
+        has no name; its ``value`` and ``unit``; and ``newest``, the date of the newest row. Dates are ISO.
     """
     following = {row["id"]: row["next"] for row in ledger_scores.forecast_rows(records, day)}
     runs: dict[tuple[str, str], Projection | None] = {}
@@ -98,12 +69,12 @@ def table_outcomes(
         run = runs[key]
         if run is not None and (shown := _table_outcome(run, line, decides, day, amount)) is not None:
             found.append(shown)
-    return sorted(found, key=lambda each: (each.met is None, each.decides, each.statement))
+    return sorted(found, key=lambda each: (each["met"] is None, each["decides"], each["statement"]))
 
 
 def _table_outcome(
     run: Projection, line: Mapping[str, Any], decides: str, day: str, amount: Callable[[float, str], str] | None
-) -> TableOutcome | None:
+) -> dict[str, Any] | None:
     answer = run.answers.get(line["question"])
     level = None if answer is None or answer.text != line["asked"] else threshold(answer)
     if answer is None or level is None or level.of not in run.quantities:
@@ -116,15 +87,9 @@ def _table_outcome(
     meets = [i for i in known if level.met(float(values[i]), level.stated)]
     best = (max if level.op in (">=", ">") else min)(known, key=lambda i: values[i])
     place = meets[0] if meets else best
-    return TableOutcome(
-        id=str(line["sha256"])[:SHORT_HASH_DIGITS],
-        statement=ledger_scores.title(line, amount),
-        resolves=line["resolves"],
-        threshold=ledger_scores.threshold_text(line),
-        decides=decides,
-        met=str(dates[place]) if meets else None,
-        row=names[place] if names else "",
-        value=float(values[place]),
-        unit=level.stated,
-        newest=str(dates[known[-1]]),
-    )
+    return {
+        "id": str(line["sha256"])[:SHORT_HASH_DIGITS], "statement": ledger_scores.title(line, amount),
+        "resolves": line["resolves"], "threshold": ledger_scores.threshold_text(line), "decides": decides,
+        "met": str(dates[place]) if meets else None, "row": names[place] if names else "",
+        "value": float(values[place]), "unit": level.stated, "newest": str(dates[known[-1]]),
+    }  # fmt: skip

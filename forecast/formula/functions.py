@@ -134,7 +134,7 @@ def implementation(name: str) -> Callable[..., Any]:
     import numpy as np
 
     own: dict[str, Callable[..., Any]] = {
-        "ces": _ces,
+        "ces": lambda goods, shares, rho: ces_of(shares, rho)(goods),
         "clip": lambda x, low, high: np.minimum(np.maximum(x, low), high),
         "heaviside": lambda x: np.heaviside(x, 0.5),
         "logistic": _logistic,
@@ -176,13 +176,10 @@ def _soft_minimum(*args: Any) -> Any:
     return np.where(np.asarray(sharpness) > 0, soft, np.nan)[()]
 
 
-def _ces(goods: tuple[Any, ...], shares: tuple[Any, ...], rho: Any) -> Any:
-    """Compute ``(w1*x1**rho + w2*x2**rho + ...)**(1/rho)``; at rho = 0 its limit, the product of ``x**w``."""
-    return ces_of(shares, rho)(goods)
-
-
 def ces_of(shares: tuple[Any, ...], rho: Any) -> Callable[[tuple[Any, ...]], Any]:
     """Return the function ``ces`` with these shares and this power, for whoever computes it of many goods.
+
+    It is ``(w1*x1**rho + w2*x2**rho + ...)**(1/rho)``; at rho = 0 its limit, the product of ``x**w``.
 
     The shares are not negative and add up to 1, else the result is no number. The largest term is taken out of the sum,
     and the rest is computed by expm1 and log1p: nothing overflows, and nothing is lost near rho = 0.

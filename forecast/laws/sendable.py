@@ -23,7 +23,7 @@ def sent(law: Law) -> tuple[Callable[..., Law], tuple[Any, ...]]:
 
     form, options = law._form, other_arguments(law)
     if isinstance(form, Code) and _is_registered(law):
-        return _load_named, (law.name,)
+        return find, (law.name,)
     key = "" if isinstance(form, (Code, Grouped)) else repr({**law_arguments(law), **options})
     return _load_made, (key, form, options)
 
@@ -36,10 +36,6 @@ def _is_registered(law: Law) -> bool:
         return find(law.name) is law
     except ForecastError:
         return False
-
-
-def _load_named(name: str) -> Law:
-    return find(name)
 
 
 def _load_made(key: str, form: Form, options: Mapping[str, Any]) -> Law:

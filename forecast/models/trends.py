@@ -304,9 +304,8 @@ def _build_trend(**record: Any) -> _Trend:
         option_unit = str(value.get("unit", own))
         units.check(option_unit, own, where=where)
         source = str(value.get("source", "; ".join(record.get("sources", ())) or "given with the trend"))
-        number = Input(
-            name=option, unit=own, distribution=_in_unit(records_by_option, option_unit, own, where), source=source
-        )
+        scaled = scale_record(records_by_option, units.factor(option_unit, own, where=where))
+        number = Input(name=option, unit=own, distribution=scaled, source=source)
         inputs[option], options[option] = number, distribution(number.distribution, where=where).median()
     return _Trend(
         **{
@@ -332,11 +331,6 @@ def _uncertain_options(name: str | Shape) -> dict[str, str | None]:
         target = _shape_class(get_registry().find("shape", name))
     options = getattr(target, "uncertain", ())
     return dict(options) if isinstance(options, Mapping) else dict.fromkeys(options)
-
-
-def _in_unit(record: Mapping[str, Any], record_unit: str, unit: str, where: str) -> dict[str, Any]:
-    """Return a distribution's record in another unit."""
-    return scale_record(record, units.factor(record_unit, unit, where=where) if record_unit != unit else 1.0)
 
 
 def trend(
