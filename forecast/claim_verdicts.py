@@ -303,8 +303,8 @@ def required_value(spec: ClaimSpec) -> dict[str, Any] | None:
     Returns
     -------
     dict or None
-        ``name``, ``value`` (the solution nearest to the value that was used; None where there is none), ``formula``
-        (the solution as text), ``used`` (the value that was used) and ``sentence``. None where the claim asks nothing.
+        ``name``, ``value`` (the solution nearest to the value that was used; None where there is none), ``used`` (the
+        value that was used) and ``sentence``. None where the claim asks nothing.
 
     Examples
     --------
@@ -324,20 +324,8 @@ def required_value(spec: ClaimSpec) -> dict[str, Any] | None:
     known = {**spec.values, **_read_facts(spec, where), **_read_answers(spec, where)}
     others = {n: float(v) for n, v in known.items() if n != spec.solve_for}
     used = float(spec.values[spec.solve_for])
-    best: tuple[float, str] | None = None
-    for solution in parsed.solve(spec.solve_for, target, others):
-        if isinstance(solution, float):
-            number, text = solution, repr(solution)
-        else:
-            number, text = float(solution.evaluate(others)), solution.text
-        # a solution counts only if putting it in gives the stated figure
-        again = float(parsed.evaluate({**others, spec.solve_for: number})) if math.isfinite(number) else math.nan
-        if not math.isclose(again, target, rel_tol=1e-9):
-            continue
-        if best is None or abs(number - used) < abs(best[0] - used):
-            best = (number, text)
-    value, solved = best if best else (None, None)
-    answer = {"name": spec.solve_for, "value": value, "formula": solved, "used": used}
+    value = min(parsed.solve(spec.solve_for, target, others), key=lambda each: abs(each - used), default=None)
+    answer = {"name": spec.solve_for, "value": value, "used": used}
     return {**answer, "sentence": claim_sentence(spec.stated, answer, others)}
 
 

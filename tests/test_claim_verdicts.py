@@ -192,7 +192,7 @@ def test_an_estimate_without_an_interval_is_a_failed_claim(changes, reason):
     assert reason in found["note"]
 
 
-def test_solved_symbolically():
+def test_solved_for_the_nearest_value():
     answer = required_value(claim(stated="20", solve_for="n"))
     assert answer["value"] == pytest.approx(5.0)
     square = required_value(claim(formula="n**2 + m", values={"n": -3, "m": 1}, stated="26", solve_for="n"))

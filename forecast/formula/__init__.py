@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import math
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -158,23 +157,17 @@ class Formula:
                 raise FormulaError(f"formula '{printable(self.text, 80)}': {part}: no closed form")
         return self.root
 
-    def solve(self, name: str, value: float, known: Mapping[str, float] | None = None) -> list[Formula | float]:
-        """Return what `name` must be for the formula to equal `value`: numbers where no other name is left.
-
-        A name that occurs more than once is solved for in numbers, from those of the other names in `known`.
+    def solve(self, name: str, value: float, known: Mapping[str, float] | None = None) -> list[float]:
+        """Return what `name` must be for the formula to equal `value`, with the numbers of the other names in `known`.
 
         Examples
         --------
-        >>> parse("2015 + d*log2(ratio)").solve("d", 2037.0)[0].text
-        '(2037 - 2015)/log2(ratio)'
-        >>> parse("a**2").solve("a", 9.0)
-        [3.0, -3.0]
+        >>> parse("a**2 + b").solve("a", 9.0, {"b": 5.0})
+        [-2.0, 2.0]
         """
         from forecast.formula.inverses import solve
 
-        found = [Formula(n) for n in solve(self._arithmetic(), name, float(value), known or {})]
-        answers = [f if f.names else f.evaluate({}) for f in found]
-        return [a for a in answers if isinstance(a, Formula) or math.isfinite(a)]
+        return solve(self._arithmetic(), name, float(value), known or {})
 
 
 @dataclass(frozen=True)

@@ -175,7 +175,7 @@ def test_bad_input_003_006_no_text_reaches_the_parsers_of_sympy_or_patsy(monkeyp
     fit = law.with_(S=1.0).fit({"x": X, "y": 1 + Y}, let={"x": "x*1"}, bootstrap=20)
     assert law.latex()
     assert fit.predict(x=[10.0])["median"].size == 1
-    assert law.formula.solve("A", 3.0)
+    assert law.formula.solve("A", 3.0, {"E": 1.0, "x": 2.0, "a": 0.5, "S": 0.0})
     with pytest.raises(AssertionError, match="a text reached"):
         __import__("sympy").sympify("1 + x")
 
