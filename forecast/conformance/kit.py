@@ -30,7 +30,7 @@ from typing import Literal
 
 from forecast.contract.plugin_calls import FAILURES, stdout_is_data
 from forecast.contract.registry import Plugin, Record, get_registry
-from forecast.contract.specs import FunctionSpec, Input
+from forecast.contract.specs import FunctionSpec, Input, PublishedFit
 from forecast.errors import ForecastError, PluginContractError, printable
 
 #: Libraries that a plugin must not import before it computes a number.
@@ -247,18 +247,12 @@ def _check_import_cost(plugin: Plugin) -> None:
 
 def _check_references(plugin: Plugin) -> None:
     """The records themselves refuse to be without one; what they hold is looked at here."""
-    bare = [f"{s.kind} '{s.name}'" for s in plugin.specs if not s.reference.strip()]
-    for spec in plugin.specs:
-        bare += [
-            f"{spec.kind} '{spec.name}': published '{p.name}'"
-            for p in getattr(spec, "published", ())
-            if not p.reference.strip()
-        ]
-        inputs = getattr(spec, "inputs", ())
-        bare += [
-            f"{spec.kind} '{spec.name}': input '{i.name}'"
-            for i in inputs
-            if isinstance(i, Input) and not i.source.strip()
-        ]
+    bare = [
+        f"{spec.kind} '{spec.name}': {what} '{each.name}'"
+        for spec in plugin.specs
+        for what, of, says in (("published", "published", "reference"), ("input", "inputs", "source"))
+        for each in getattr(spec, of, ())
+        if isinstance(each, (PublishedFit, Input)) and not getattr(each, says).strip()
+    ]
     if bare:
         raise PluginContractError(f"without a reference or source: {', '.join(bare)}")
