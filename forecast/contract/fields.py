@@ -6,7 +6,7 @@ import copyreg
 import functools
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, field, fields
+from dataclasses import field, fields
 from types import MappingProxyType
 from typing import Any, TypeGuard
 
@@ -132,35 +132,18 @@ def reference_fields(kind: type[Any]) -> tuple[tuple[str, str], ...]:
     return tuple((name, to) for name, to, inner in named if to or (inner is not None and reference_fields(inner)))
 
 
-@functools.cache
-def _field_tests(kind: type[Any]) -> tuple[tuple[str, Callable[[object], bool] | None, str, Any], ...]:
-    """Return each field's name, its test, what that expects, and a default that passes it: most fields hold theirs.
-
-    Read once: a listing makes hundreds of records.
-    """
-    tests = []
-    for each in fields(kind):
-        test = each.metadata.get("test")
-        sure = isinstance(each.default, (str, tuple, type(None))) and (test is None or test(each.default))
-        tests.append((each.name, test, each.metadata.get("says", ""), each.default if sure else MISSING))
-    return tuple(tests)
-
-
 class Checked:
     """Checks the fields of a record when it is made and freezes its mappings."""
 
     name: str
 
     def __post_init__(self) -> None:
-        kind: Any = type(self)  # hashable, which mypy doubts of a class
-        for name, test, says, default in _field_tests(kind):
-            value = getattr(self, name)
-            if value is default:
-                continue
+        for each in fields(self):  # type: ignore[arg-type]  # every subclass is a dataclass
+            value, test = getattr(self, each.name), each.metadata.get("test")
             if test is not None and not test(value):
-                self._refuse(name, f"expected {says}, got {_brief_value(value)}")
+                self._refuse(each.name, f"expected {each.metadata['says']}, got {_brief_value(value)}")
             if not isinstance(value, (str, tuple)) and isinstance(value, Mapping):
-                object.__setattr__(self, name, frozen(value))
+                object.__setattr__(self, each.name, frozen(value))
 
     def _refuse(self, field_name: str, reason: str) -> None:
         raise PluginContractError(f"{type(self).__name__} '{printable(self.name, 80)}': {field_name}: {reason}")

@@ -135,7 +135,7 @@ class FormulaProgram(Program):
     def _evaluate(self, values: Mapping[str, Array], shape: tuple[int, ...], order: int) -> Found:
         signs = tuple(bool(np.count_nonzero(a > 0) == a.size) for a in values.values())
         tape, pairs = self._tape(order, signs)
-        value, *rest = tape.run(values, shape)
+        value, *rest = tape.run(values)
         k = len(self.parameters) if order else 0
         return value, rest[:k], dict(zip(pairs, rest[k:], strict=True))
 
