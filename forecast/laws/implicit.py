@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from forecast.base import budgets
-from forecast.base.arrays import Array, BoolArray
+from forecast.base.arrays import Array
 from forecast.base.number_checks import is_real
 from forecast.errors import FormulaError
 from forecast.formula import Formula, parse
@@ -27,9 +26,8 @@ from forecast.laws.program import FormulaProgram, Found, Program
 ROOT_STEP_RTOL, EQUATION_RTOL = 2e-14, 1e-9
 #: A step as small as this may be the last: steps by then shrink as their squares do.
 ROOT_RTOL = 1e-6
-MAX_ITERATIONS = 200
-#: Equations that are done leave the others once they are this share of them: one in so many.
-COMPACT_DIVISOR = 4
+#: Newton steps of all equations together, and of those that need more.
+FIRST_ROUNDS, MAX_ROUNDS = 6, 200
 #: The logits of the places that are looked at first are the whole numbers up to this.
 BRACKET_POINTS = 12
 #: Ends that lie this many times the output apart leave it digits of its own.
@@ -168,26 +166,73 @@ class ImplicitProgram(Program):
                 hessian[i, j] = (own + cross) / down
         return y, gradient, hessian
 
-    def _solve(self, values: Mapping[str, Array], shape: tuple[int, ...]) -> Array:
+    def _solve(self, values: Mapping[str, Array], shape: tuple[int, ...], rounds: int = FIRST_ROUNDS) -> Array:
+        """Solve the equations; those that need more rounds are solved anew, by themselves."""
         low, high = (np.asarray(e.evaluate(values), dtype=np.float64) for e in self.form.ends)
         goal = np.broadcast_to(self._right.evaluate(values, 0)[0], shape)
-        equations = _Equations(
-            given={n: values[n] for n in self._left_names}, low=low, high=high, goal=goal, direction=np.zeros(())
-        )
-        equations, begun = self._bracket_solutions(equations)
-        return _solve_equations(self._at, equations, begun)
+        width, inside = high - low, (np.nextafter(low, high), np.nextafter(high, low))
+        given = {n: values[n] for n in self._left_names}
+
+        def place(u: Array) -> Array:
+            small = np.exp(-np.abs(u))
+            step = width * small / (1 + small)
+            return _clip(np.where(u < 0, low + step, high - step), *inside)
+
+        direction, start = self._bracket_solutions(given, low, high, goal)
+        usable = (direction != 0) & np.isfinite(goal)
+        y, sure, done = np.full(shape, np.nan), np.zeros(shape, dtype=bool), ~usable
+        # nothing between the ends is closer to one than its rounding
+        a = -40 - _clip(np.log(width / np.abs(low)), 0, 700)
+        b = 40 + _clip(np.log(width / np.abs(high)), 0, 700)
+        u, last = _clip(start, a, b), np.full(shape, np.inf)
+        here = place(u)
+        for _ in range(rounds):
+            budgets.check_time("solving an implicit law")
+            left, slope = self._at(here, given)
+            short = direction * (left - goal)
+            a, b = np.where(short <= 0, u, a), np.where(short >= 0, u, b)
+            stretch = slope * (here - low) * (high - here) / width
+            both = (left > 0) & (goal > 0) & np.isfinite(left)
+            new = u - np.where(both, np.log(left / goal) * left, left - goal) / stretch
+            out = ~((new >= a) & (new <= b))
+            new = np.where(out, 0.5 * (a + b), new)
+            there = place(new)
+            moved, size = np.abs(there - here), np.abs(there)
+            found = (moved <= ROOT_STEP_RTOL * size) | ((moved >= last) & (moved <= EQUATION_RTOL * size))
+            found |= (
+                (moved <= ROOT_RTOL * size)
+                & (moved * moved * moved <= ROOT_STEP_RTOL * size * last * last)
+                & (last < np.inf)
+            )
+            found &= ~out & (slope * direction > 0)
+            ends = found | (short == 0) | (b - a <= 4e-16 * np.abs(u))
+            ends |= moved <= 2e-16 * np.abs(np.where(new < 0, low, high))  # what a place can be told to
+            ends &= ~done
+            y, sure, done = np.where(ends, np.where(short == 0, here, there), y), sure | (ends & found), done | ends
+            if done.all():
+                break
+            u, here, last = new, there, moved
+        y = np.where(done, y, here)
+        doubt = usable & (done | (rounds == MAX_ROUNDS)) & (~sure | (width > MAX_BRACKET_RATIO * np.abs(y)))
+        if doubt.any():
+            y = np.where(doubt, self._polish_roots(y, given, low, high, goal, direction), y)
+        if rounds < MAX_ROUNDS and not done.all():
+            rest = {name: np.broadcast_to(each, shape)[~done] for name, each in values.items()}
+            y[~done] = self._solve(rest, (int((~done).sum()),), MAX_ROUNDS)
+        return np.where(usable, y, np.nan)
 
     def _at(self, y: Array, given: Mapping[str, Array]) -> tuple[Array, Array]:
         left, (slope, *_), _ = self._slope.evaluate({**given, self.form.output: y}, 1)
-        return left, slope if np.shape(slope) == y.shape else np.broadcast_to(slope, y.shape)
+        return left, slope
 
-    def _bracket_solutions(self, equations: _Equations) -> tuple[_Equations, Array]:
+    def _bracket_solutions(
+        self, given: Mapping[str, Array], low: Array, high: Array, goal: Array
+    ) -> tuple[Array, Array]:
         """Bracket the solutions: return the direction of the left side, and logits of places close to the goal."""
-        low, high, goal = equations.low, equations.high, equations.goal
-        shape = np.broadcast_shapes(low.shape, high.shape, *(a.shape for a in equations.given.values()))
+        shape = np.broadcast_shapes(low.shape, high.shape, *(a.shape for a in given.values()))
         places = np.arange(-BRACKET_POINTS, BRACKET_POINTS + 1.0).reshape(-1, *(1,) * len(shape))
         y = low + (high - low) / (1 + np.exp(-places))
-        left, _, _ = self._slope.evaluate({**equations.given, self.form.output: y}, 0)
+        left, _, _ = self._slope.evaluate({**given, self.form.output: y}, 0)
         change = np.diff(left, axis=0)
         rises, falls = (change >= 0).all(axis=0), (change <= 0).all(axis=0)  # neither, where any is nan
         direction = np.where((rises ^ falls) & (low < high), np.where(rises, 1.0, -1.0), 0.0)
@@ -203,141 +248,29 @@ class ImplicitProgram(Program):
             alike, np.log(np.abs(goal / under)) / np.log(np.abs(over / under)), (goal - under) / (over - under)
         )
         part = np.where(np.isfinite(part), _clip(part, 0.0, 1.0), 0.5)
-        return replace(equations, direction=direction), np.asarray(part + (after - 1.0 - BRACKET_POINTS))
+        return direction, np.asarray(part + (after - 1.0 - BRACKET_POINTS))
 
-
-@dataclass(frozen=True, kw_only=True)
-class _Equations:
-    """Many independent equations ``left = goal``: arrays that broadcast to the shape of the goals.
-
-    Parameters
-    ----------
-    given : mapping of str to ndarray
-        What else the left side takes.
-    low, high : ndarray
-        The ends.
-    goal, direction : ndarray
-        Of the left side: what it is to be, and whether it rises (1) or falls (-1), or neither (0).
-    """
-
-    given: Mapping[str, Array]
-    low: Array
-    high: Array
-    goal: Array
-    direction: Array
-
-    @functools.cached_property
-    def width(self) -> Array:
-        """How far apart the ends are."""
-        return self.high - self.low
-
-    @functools.cached_property
-    def inside(self) -> tuple[Array, Array]:
-        """The numbers next to the ends."""
-        return np.nextafter(self.low, self.high), np.nextafter(self.high, self.low)
-
-    @functools.cached_property
-    def usable(self) -> BoolArray:
-        """Whether there is something to solve."""
-        return np.asarray((self.direction != 0) & np.isfinite(self.goal))
-
-    def take(self, which: BoolArray) -> _Equations:
-        """Return those of some places, marked in the shape of the goals."""
-        places = np.flatnonzero(which)
-
-        def some(values: Array) -> Array:
-            whole = values if values.shape == which.shape else np.broadcast_to(values, which.shape)
-            return whole.reshape(-1)[places]
-
-        return _Equations(
-            given={name: some(values) for name, values in self.given.items()},
-            low=some(self.low),
-            high=some(self.high),
-            goal=some(self.goal),
-            direction=some(self.direction),
-        )
-
-    def place(self, u: Array) -> Array:
-        """Return the places of logits."""
-        small = np.exp(-np.abs(u))
-        step = self.width * small / (1 + small)
-        return _clip(np.where(u < 0, self.low + step, self.high - step), *self.inside)
+    def _polish_roots(
+        self, y: Array, given: Mapping[str, Array], low: Array, high: Array, goal: Array, direction: Array
+    ) -> Array:
+        """Return solutions after a last step, nan where they are none."""
+        inside = np.nextafter(low, high), np.nextafter(high, low)
+        left, slope = self._at(y, given)
+        for _ in range(2):  # where the ends are far larger than the output, the output itself has digits left
+            step = (left - goal) / slope
+            moved = np.where(np.abs(step) <= 1e-15 * (high - low), _clip(y - step, *inside), y)
+            if np.array_equal(moved, y, equal_nan=True):
+                break
+            y = moved
+            left, slope = self._at(y, given)
+        near = np.abs(left - goal) <= 1e-8 * np.abs(slope * y) + 1e-12 * np.abs(goal)
+        for end, closest, side in ((low, inside[0], -1.0), (high, inside[1], 1.0)):
+            edge = ~near & (y == closest)  # solved between two floats
+            if edge.any():
+                near |= edge & (side * direction * (self._at(end, given)[0] - goal) >= 0)
+        return np.where(near & (slope * direction > 0), y, np.nan)
 
 
 def _clip(values: Array, low: Any, high: Any) -> Array:
     """Return values moved between two others, as `numpy.clip` does in three times as long where they are few."""
     return np.asarray(np.minimum(np.maximum(values, low), high))
-
-
-def _solve_equations(at: Any, equations: _Equations, start: Array) -> Array:
-    """Solve equations; nan where no solution lies between the ends.
-
-    Parameters
-    ----------
-    at : callable
-        The left side and its slope at places, with what else it takes.
-    equations : _Equations
-    start : ndarray
-        The logits of places to begin at.
-    """
-    y, sure = np.full(start.shape, np.nan), np.zeros(start.shape, dtype=bool)
-    where, some = np.arange(y.size).reshape(y.shape), equations
-    # nothing between the ends is closer to one than its rounding
-    a = -40 - _clip(np.log(equations.width / np.abs(equations.low)), 0, 700)
-    b = 40 + _clip(np.log(equations.width / np.abs(equations.high)), 0, 700)
-    u, last = _clip(start, a, b), np.full(y.shape, np.inf)
-    here = some.place(u)
-    for round_ in range(MAX_ITERATIONS):
-        budgets.check_time("solving an implicit law")
-        left, slope = at(here, some.given)
-        short = some.direction * (left - some.goal)
-        a, b = np.where(short <= 0, u, a), np.where(short >= 0, u, b)
-        stretch = slope * (here - some.low) * (some.high - here) / some.width
-        both = (left > 0) & (some.goal > 0) & np.isfinite(left)
-        new = u - np.where(both, np.log(left / some.goal) * left, left - some.goal) / stretch
-        out = ~((new >= a) & (new <= b))
-        new = np.where(out, 0.5 * (a + b), new)
-        there = some.place(new)
-        moved, size = np.abs(there - here), np.abs(there)
-        found = (moved <= ROOT_STEP_RTOL * size) | ((moved >= last) & (moved <= EQUATION_RTOL * size))
-        found |= (
-            (moved <= ROOT_RTOL * size)
-            & (moved * moved * moved <= ROOT_STEP_RTOL * size * last * last)
-            & (last < np.inf)
-        )
-        found &= ~out & (slope * some.direction > 0)
-        done = found | (short == 0) | (b - a <= 4e-16 * np.abs(u))
-        done |= moved <= 2e-16 * np.abs(np.where(new < 0, some.low, some.high))  # what a place can be told to
-        done |= ~some.usable
-        if COMPACT_DIVISOR * np.count_nonzero(done) >= done.size or round_ == MAX_ITERATIONS - 1:
-            y.reshape(-1)[where[done]] = np.where(short == 0, here, there)[done]
-            sure.reshape(-1)[where[done]] = found[done]
-            rest = ~done
-            where, some = where[rest], some.take(rest)
-            new, there, moved, a, b = (part[rest] for part in (new, there, moved, a, b))
-            if not where.size:
-                break
-        u, here, last = new, there, moved
-    doubt = equations.usable & (~sure | (equations.width > MAX_BRACKET_RATIO * np.abs(y)))
-    if doubt.any():
-        y[doubt] = _polish_roots(at, equations.take(doubt), y[doubt])
-    return np.where(equations.usable, y, np.nan)
-
-
-def _polish_roots(at: Any, equations: _Equations, y: Array) -> Array:
-    """Return solutions after a last step, nan where they are none."""
-    left, slope = at(y, equations.given)
-    for _ in range(2):  # where the ends are far larger than the output, the output itself has digits left
-        step = (left - equations.goal) / slope
-        moved = np.where(np.abs(step) <= 1e-15 * equations.width, _clip(y - step, *equations.inside), y)
-        if np.array_equal(moved, y, equal_nan=True):
-            break
-        y = moved
-        left, slope = at(y, equations.given)
-    near = np.abs(left - equations.goal) <= 1e-8 * np.abs(slope * y) + 1e-12 * np.abs(equations.goal)
-    for end, closest, side in ((equations.low, equations.inside[0], -1.0), (equations.high, equations.inside[1], 1.0)):
-        edge = ~near & (y == closest)  # solved between two floats
-        if edge.any():
-            some = equations.take(edge)
-            near[edge] = side * some.direction * (at(end[edge], some.given)[0] - some.goal) >= 0
-    return np.where(near & (slope * equations.direction > 0), y, np.nan)
