@@ -45,11 +45,7 @@ class Statement(NamedTuple):
 
 def shipped_ledgers(registry: Registry) -> dict[str, Path]:
     """Return the ledgers that come with scenarios, by the full name of the scenario."""
-    found = {}
-    for record in registry.records("scenario"):
-        if record.spec.ledger:
-            found[record.full_name] = Path(record.spec.ledger)
-    return found
+    return {each.full_name: Path(each.spec.ledger) for each in registry.records("scenario") if each.spec.ledger}
 
 
 # --- what was said ----------------------------------------------------------------------------------------------------

@@ -12,10 +12,10 @@ from forecast.formula import Binary, Call, Formula, Name, Node, check_name, pars
 from forecast.formula.tree import number_node, walk
 from forecast.laws.forms import Code, Explicit, Form, replace_names as replaced
 from forecast.laws.grouped import Groupable
+from forecast.laws.program import FormulaProgram
 
 if TYPE_CHECKING:
     from forecast.laws.definition import Law
-    from forecast.laws.program import Program
 
 #: Functions with a kink: the derivative says nothing of what lies beyond it.
 _KINKED_FUNCTIONS = ("abs", "ceil", "heaviside", "max", "min", "sign")
@@ -242,7 +242,8 @@ def linear_parameters(law: Law) -> tuple[str, ...]:
     """
     if law._form.formula is None:
         return ()
-    program: Program = law.program()
+    program = law.program()
+    assert isinstance(program, FormulaProgram)
     pairs = program.curved()
     names = law.parameters
     bent = {i for i, j in pairs if i == j} | {

@@ -6,7 +6,6 @@ Everything broadcasts: parameters usually come as columns (B, 1), variables as r
 from __future__ import annotations
 
 import abc
-import functools
 import itertools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeAlias
@@ -71,11 +70,6 @@ class Program(abc.ABC):
             value = np.broadcast_to(value, shape)
         return value, gradient, hessian
 
-    def curved(self) -> frozenset[tuple[int, int]]:
-        """Return the pairs (i, j), i <= j, of parameters whose second derivative is not always zero."""
-        k = len(self.parameters)
-        return frozenset((i, j) for i in range(k) for j in range(i, k))
-
     @abc.abstractmethod
     def _evaluate(self, values: Mapping[str, Array], shape: tuple[int, ...], order: int) -> Found: ...
 
@@ -99,13 +93,9 @@ class FormulaProgram(Program):
         """Make copies from the formula, without what was compiled."""
         return type(self), (self._root, self.parameters, self.variables)
 
-    @functools.cached_property
-    def _curved(self) -> frozenset[tuple[int, int]]:
-        return frozenset(self._graph(2, ())[2])
-
     def curved(self) -> frozenset[tuple[int, int]]:
-        """Return the pairs of parameters that have a second derivative."""
-        return self._curved
+        """Return the pairs (i, j), i <= j, of parameters whose second derivative is not always zero."""
+        return frozenset(self._graph(2, ())[2])
 
     def _graph(
         self, order: int, positive: Collection[str]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from forecast import units
-from forecast.base.arrays import Array, IntArray
+from forecast.base.arrays import Array
 from forecast.contract.specs import Input, MixtureSpec
 from forecast.errors import UsageError
 from forecast.models.protocol import Description, Model, Need, OtherModel, Unfitted
@@ -149,7 +149,8 @@ class _Mixture(Unfitted):
             raise UsageError(f"{self.name}: weights must be 0 or more, and not all 0; got {lowest}")
         edges = np.cumsum(weights, axis=0)
         # a weight of zero is never taken, not even by a pick of exactly 0 or 1
-        taken = np.minimum((edges <= inputs[MEMBER_INPUT] * edges[-1]).sum(axis=0), _last_positive_member(weights))
+        last = len(weights) - 1 - np.argmax(weights[::-1] > 0, axis=0)
+        taken = np.minimum((edges <= inputs[MEMBER_INPUT] * edges[-1]).sum(axis=0), last)
         out = np.empty((len(time), streams.draws))
         for index, name in enumerate(names):
             mine = taken == index
@@ -179,8 +180,3 @@ class _Mixture(Unfitted):
             ),
             sources=self.sources,
         )
-
-
-def _last_positive_member(weights: Array) -> IntArray:
-    """Return, for each draw, the last member whose weight is above zero."""
-    return np.asarray(len(weights) - 1 - np.argmax(weights[::-1] > 0, axis=0))

@@ -91,7 +91,8 @@ class _FittedTrend(FittedModel):
         return replace(self, fixed=parameters)
 
     def warnings(self, inputs: Mapping[str, Array]) -> tuple[ForecastWarning, ...]:
-        return (RaisedPathsWarning(),) if isinstance(_unscaled(self.shape), Raised) else ()
+        below = self.shape.shape if isinstance(self.shape, OnScale) else self.shape
+        return (RaisedPathsWarning(),) if isinstance(below, Raised) else ()
 
     def with_draws(self, inputs: Mapping[str, Array]) -> FittedModel:
         return replace(self, shape=self.shape.given(inputs)) if inputs else self
@@ -210,11 +211,6 @@ class _Trend(ModelRecord):
             return scale, value
         value, scale = scale.inside(value, where)
         return scale, scale.to_level(value)
-
-
-def _unscaled(fitted: FittedShape) -> FittedShape:
-    """Return the shape below the scale."""
-    return fitted.shape if isinstance(fitted, OnScale) else fitted
 
 
 def shape(name: str | Shape, options: Mapping[str, Any] | None = None) -> Shape:

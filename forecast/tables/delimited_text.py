@@ -13,7 +13,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from forecast.errors import EmptyDataError, TableError, printable
@@ -517,7 +516,7 @@ def _read_column(data: bytes, begin: int, separator: str, place: int, **options:
 
 def _read_texts(read: Callable[..., Any], place: int) -> list[str]:
     cells: list[str] = read(place, dtype=str).fillna("").tolist()
-    return list(map(unguard, cells)) if any(cell.startswith("'") for cell in islice(cells, None)) else cells
+    return list(map(unguard, cells)) if any(cell.startswith("'") for cell in cells) else cells
 
 
 def _read_numbers(read: Callable[..., Any], place: int, data: bytes, begin: int) -> Array | None:
