@@ -117,10 +117,10 @@ def _open_tree(path: Path) -> xr.DataTree:
     with warnings.catch_warnings(), h5py.File(path, "r") as file:
         warnings.simplefilter("ignore")
         read = {
-            group.name: xr.decode_cf(_read_group(group), decode_times=times, decode_timedelta=False)
+            group.name: xr.decode_cf(_read_group(group), decode_times=times, decode_timedelta=False).load()
             for group in _walk_groups(file)
         }
-    return _map_variables(xr.DataTree.from_dict(read), _as_saved)
+    return xr.DataTree.from_dict(read)
 
 
 def _walk_groups(group: Any) -> Iterator[Any]:
@@ -134,13 +134,15 @@ def _walk_groups(group: Any) -> Iterator[Any]:
 
 def _read_group(group: Any) -> xr.Dataset:
     import h5py
+    import numpy as np
 
     from forecast.base.netcdf_check import is_bare
 
     variables = {}
     for name, data in group.items():
         if isinstance(data, h5py.Dataset) and not is_bare(data):
-            values = data.asstr()[()] if h5py.check_string_dtype(data.dtype) else data[()]
+            # text of any width comes as objects
+            values = np.asarray(data.asstr()[()]).astype(str) if h5py.check_string_dtype(data.dtype) else data[()]
             dims = (name,) if data.is_scale and data.ndim == 1 else tuple(_dimensions(data))
             # how netCDF-4 names a variable that shares its name with a dimension that is not its own
             variables[name.removeprefix("_nc4_non_coord_")] = xr.Variable(dims, values, _read_attributes(data))
@@ -170,14 +172,6 @@ def _map_variables(tree: xr.DataTree, change: Any) -> xr.DataTree:
         coords = {n: v for n, v in variables.items() if n in own.coords}
         nodes[at] = xr.Dataset(data, coords, dict(own.attrs))
     return xr.DataTree.from_dict(nodes)
-
-
-def _as_saved(variable: xr.Variable, at: str) -> xr.Variable:
-    """Undo what the file's types did: text comes back as objects."""
-    values = variable.values
-    if values.dtype.kind in "OT":
-        values = values.astype(str)
-    return xr.Variable(variable.dims, values, dict(variable.attrs))
 
 
 def _encode_tree(tree: xr.DataTree) -> xr.DataTree:
