@@ -776,7 +776,7 @@ class Answer(OtherWords):
         path : path-like, optional
             Ends in ``.html``: one file that needs no connection, see `forecast.report.page`.
         lever_draws : int
-            Joint samples at each of nine places of every lever, which the page lets a reader move; 0 for none.
+            Joint samples at each of five places of every lever, which the page lets a reader move; 0 for none.
 
         Returns
         -------

@@ -105,7 +105,7 @@ RUN_OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "--lever-draws",
         type=click.IntRange(0),
         metavar="N",
-        help="Of --report: joint samples at each of nine places of every lever, which take most of its time; 0 carries "
+        help="Of --report: joint samples at each of five places of every lever, which take most of its time; 0 carries "
         "none.  [default: 1024]",
     ),
     access_options,

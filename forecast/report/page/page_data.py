@@ -40,7 +40,9 @@ from forecast.report.rows import COLUMNS, MAX_RANKING_COMBINATIONS, date_columns
 from forecast.report.words.number_text import amount, percent, scale_of
 from forecast.report.words.patterns import fill, load_patterns
 from forecast.scenarios.authored_sentences import CONTENDER_SLOT, SLOT, SLOTS
+from forecast.scenarios.quantities.levers import N_LEVER_POINTS
 from forecast.sensitivity.first_order import certain, uncertain
+from forecast.sensitivity.lever_points import N_COMPUTED_POINTS
 
 if TYPE_CHECKING:
     from forecast.base.lazy import xr
@@ -173,7 +175,8 @@ def paths_read(scenario: Scenario) -> set[str] | None:
 
 def _lever_data(run: Projection, lever_answers: LeverAnswers | None) -> Iterator[dict[str, Any]]:
     """Walk the levers: choices by their names, and numbers with the places at which they can stand."""
-    controls = {each.name: each for each in lever_controls(run)}
+    count = N_LEVER_POINTS if lever_answers is None else N_COMPUTED_POINTS
+    controls = {each.name: each for each in lever_controls(run, count)}
     for lever in run.levers:
         if lever.choice and lever.name in run.choices:
             yield {"name": lever.name, "label": foreign(lever.label), "about": foreign(lever.about), "choice": True}

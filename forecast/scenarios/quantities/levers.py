@@ -104,11 +104,11 @@ class Lever:
         words = self.choice or self.ends[0][:1].isalpha()
         return (", " if words else " to ").join(self.ends)
 
-    def points(self) -> tuple[str, ...]:
+    def points(self, count: int = N_LEVER_POINTS) -> tuple[str, ...]:
         """Return what it is tried at from one end to the other, as texts like its ends; of a choice its values.
 
-        Between two numbers these are `N_LEVER_POINTS` places, in equal ratios where the range is wide and else in equal
-        steps, rounded to two digits: of each, or of the range.
+        Between two numbers these are so many places, in equal ratios where the range is wide and else in equal steps,
+        rounded to two digits: of each, or of the range.
 
         Examples
         --------
@@ -123,10 +123,8 @@ class Lever:
         (low, high), unit = numbers
         ratios = low > 0 and high / low >= _LOG_STEP_RATIO
         between = [
-            low * (high / low) ** (place / (N_LEVER_POINTS - 1))
-            if ratios
-            else low + (high - low) * place / (N_LEVER_POINTS - 1)
-            for place in range(1, N_LEVER_POINTS - 1)
+            low * (high / low) ** (place / (count - 1)) if ratios else low + (high - low) * place / (count - 1)
+            for place in range(1, count - 1)
         ]
         told = (_round_to_step(each, each if ratios else high - low) for each in between)
         return tuple(dict.fromkeys([self.ends[0], *(f"{each}{unit}" for each in told), self.ends[-1]]))
