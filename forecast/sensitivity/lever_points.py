@@ -53,6 +53,16 @@ def movable(run: Projection) -> list[Lever]:
     return [each for each in run.levers if not each.choice and not (each.since is not None and each.name in changed)]
 
 
+def computed_points(run: Projection, lever: Lever) -> tuple[str, ...]:
+    """Return at what a lever of a projection is computed beside where it stands: its ends, and places between."""
+    quantity, stands = run.quantities.get(lever.name), None
+    if lever.since is not None:
+        stands = 1.0, ""
+    elif quantity is not None and quantity.kind != "regime" and quantity.fixed is not None:
+        stands = quantity.fixed, quantity.unit
+    return lever.points(N_COMPUTED_POINTS, stands)
+
+
 def lever_points(
     run: Projection,
     scenario: str | Path | Scenario,
@@ -83,7 +93,7 @@ def lever_points(
     >>> scenario = forecast.scenario(stated)
     >>> points = list(lever_points(forecast.project(scenario, draws=64), scenario, draws=64))
     >>> [each.value for each in points], points[0].run.answers["q"].headline.already > 0.9
-    (['1', '1.5', '2', '2.5', '3'], True)
+    (['1', '1.5', '2.5', '3'], True)
     """
     from forecast.projection.answers.variations import variations
     from forecast.projection.engine import loaded, project
@@ -98,8 +108,9 @@ def lever_points(
     options: dict[str, Any] = {**grid, "seed": settings.seed, "as_of": settings.as_of, "draws": draws, "cache": cache}
     own, base_scenario = {**settings.set, **settings.swap}, loaded(scenario)
     changes = [_change_record(each) for each in settings.changes[len(base_scenario.changes) :]]  # beside the scenario's
-    base = run if settings.draws == draws else project(scenario, with_=own, what_if=changes, ends=True, **options)
-    every = [(lever, value) for lever in levers for value in lever.points(N_COMPUTED_POINTS)]
+    base = run if settings.draws == draws else _first_worlds(run, draws)
+    base = base or project(scenario, with_=own, what_if=changes, ends=True, **options)
+    every = [(lever, value) for lever in levers for value in computed_points(run, lever)]
 
     def alone(lever: Lever, value: str) -> LeverPoint:
         keywords = lever.moved(value)
@@ -108,7 +119,7 @@ def lever_points(
             projection = project(scenario, with_=with_, what_if=what_if, **options)
         except ForecastError as error:  # a number that a model does not take
             return LeverPoint(lever=lever, value=value, run=None, problem=printable(error, 200))
-        return LeverPoint(lever=lever, value=value, run=projection.beside(base).conditioned(run.given))
+        return LeverPoint(lever=lever, value=value, run=projection.beside(base, decided=False).conditioned(run.given))
 
     together: Iterable[tuple[int, Projection | None]] = ((number, None) for number in range(len(every)))
     if settings.as_of is None and base.settings.kept == draws:
@@ -119,9 +130,23 @@ def lever_points(
         if projection is None:
             yield alone(lever, value)
         else:
-            yield LeverPoint(lever=lever, value=value, run=projection.beside(base).conditioned(run.given))
+            yield LeverPoint(lever=lever, value=value, run=projection.beside(base, decided=False).conditioned(run.given))
         if progress is not None:
             progress(done + 1, len(every))
+
+
+def _first_worlds(run: Projection, draws: int) -> Projection | None:
+    """Return a projection of the first worlds of another, whose answers are computed of them.
+
+    None where some answers cannot be: those of worlds that are weighed, ranked, or fail.
+    """
+    if run.settings.kept < run.settings.draws or "update" in run or "rankings" in run or run.failing:
+        return None
+    groups = {path: data.isel(draw=slice(draws)) if "draw" in data.dims else data for path, data in run.groups.items()}
+    groups.pop("/pooled", None)
+    dates = groups["/questions"]
+    groups["/questions"] = dates.drop_vars([each.name for each in run.dates])
+    return Projection(groups, {**run.texts, "draws": str(draws)})
 
 
 def _change_record(change: Mapping[str, Any]) -> dict[str, Any]:

@@ -174,7 +174,7 @@ def project_and_write(
     from forecast.api.options import GRID_KEYS, RUN_KEYS
     from forecast.projection.engine import loaded, project
     from forecast.projection.evaluate import measured_steps
-    from forecast.projection.paths.run_cache import SHARED_BYTES, RunCache
+    from forecast.projection.paths.run_cache import SHARED_BYTES, RunCache, cache_of_process
     from forecast.scenarios.quantities.changes import parse_change
     from forecast.scenarios.question_text import at_dates
 
@@ -197,7 +197,8 @@ def project_and_write(
     with render.progress_bar("drawing") as drawing, measured_steps(costs) if steps else nullcontext():
         # a process that asks once keeps no draws for a second time
         is_changed = bool(replaced or stated or options["preset"])
-        cache = RunCache(SHARED_BYTES if is_changed else 0) if not sweep else None
+        own = RunCache(SHARED_BYTES) if is_changed else cache_of_process().without_draws()
+        cache = None if sweep else own
         projection = project(
             scenario,
             **drawn,

@@ -81,13 +81,18 @@ class AnswerDifference:
         return {**about, "before": sides[0], "after": sides[1], "moved": self.moved, **shift}
 
 
-def baseline(run: Projection, changed: Projection) -> dict[str, dict[str, Any]]:
+def baseline(run: Projection, changed: Projection, *, decided: bool = True) -> dict[str, dict[str, Any]]:
     """Return the answers of a projection without a change, by question, as `Projection.beside` keeps them.
 
     Where the change narrows a definition the answer is that under the same one: another definition is another question.
+    What regime decides is told of all of them where it is `decided`, and else of the sentence's alone.
     """
-    comparable = (answer for answer in run.answers.values() if isinstance(answer, _COMPARABLE))
-    return {each.name: _headline_numbers(each, changed) | find_shift(each, changed) for each in comparable}
+    comparable = [answer for answer in run.answers.values() if isinstance(answer, _COMPARABLE)]
+    opens = next(iter(run.answers), "")
+    return {
+        each.name: _headline_numbers(each, changed) | find_shift(each, changed, decided=decided or each.name == opens)
+        for each in comparable
+    }
 
 
 def answer_differences(run: Projection, before: Mapping[str, Mapping[str, Any]]) -> Iterator[AnswerDifference]:

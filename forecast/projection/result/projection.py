@@ -213,12 +213,13 @@ class Projection(HtmlText):
         """Return it with the conditions in words in which its worlds are taken: its sentence names them."""
         return self._with_attributes(given=[*self.given, *texts]) if texts else self
 
-    def beside(self, other: Projection) -> Projection:
+    def beside(self, other: Projection, *, decided: bool = True) -> Projection:
         """Return it with the answers of another one in whose place it stands: the same without a change.
 
-        Both draw the same worlds, so that `differences` are of the change alone.
+        Both draw the same worlds, so that `differences` are of the change alone. What regime decides how far an answer
+        moves is looked for in all of them where it is `decided`, and else in the sentence's.
         """
-        return self._with_attributes(baseline=baseline(other, self))
+        return self._with_attributes(baseline=baseline(other, self, decided=decided))
 
     def _with_attributes(self, **said: Any) -> Projection:
         """Return it with these attributes, which share its groups."""

@@ -32,7 +32,7 @@ def comparable_choices(answer: ProjectedAnswer, changed: Projection) -> dict[str
     return {c: v if v in kept.get(c, (v,)) else kept[c][0] for c, v in answer.default.items()}
 
 
-def find_shift(was: ProjectedAnswer, changed: Projection) -> dict[str, Any]:
+def find_shift(was: ProjectedAnswer, changed: Projection, *, decided: bool = True) -> dict[str, Any]:
     """Return by how much a change moves a date or a value; nothing where worlds are not kept, or are not the same.
 
     Of the worlds that have a date without the change, or a value, each is weighed as it is without it.
@@ -43,6 +43,8 @@ def find_shift(was: ProjectedAnswer, changed: Projection) -> dict[str, Any]:
         Without the change.
     changed : Projection
         With it.
+    decided : bool
+        Look for the regime that decides.
 
     Returns
     -------
@@ -76,7 +78,7 @@ def find_shift(was: ProjectedAnswer, changed: Projection) -> dict[str, Any]:
         return {"shift": {"kind": kind, **dict.fromkeys(SHIFT_LEVELS, float(kind == "ratio")), "new": new}}
     shifts = after / before if kind == "ratio" else after - before
     shift = {"kind": kind, **_quantiles_of(shifts, counts), "new": new}
-    return {"shift": shift, **_deciding_regime(run, changed, known, shifts, counts)}
+    return {"shift": shift, **(_deciding_regime(run, changed, known, shifts, counts) if decided else {})}
 
 
 def _quantiles_of(shifts: Array, counts: Array) -> dict[str, float | None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ from forecast.report.page.appendices import AssumptionLabels, foreign
 from forecast.report.words.number_text import amount, percent
 from forecast.report.words.patterns import fill
 from forecast.scenarios.quantities.changes import as_phrase
-from forecast.scenarios.quantities.levers import N_LEVER_POINTS, Lever
+from forecast.scenarios.quantities.levers import Lever
 from forecast.scenarios.settings.setting_values import parse_measured
 from forecast.sensitivity.lever_points import N_DRAWS, lever_points, movable
 
@@ -94,8 +94,8 @@ class LeverControl:
         return {**about, "stops": stops, "at": self.at, "stated": foreign(self.stated), "changes": self.changes}
 
 
-def lever_controls(run: Projection, count: int = N_LEVER_POINTS) -> list[LeverControl]:
-    """Return the levers of a projection that are numbers, in the order of its scenario, with so many places of each.
+def lever_controls(run: Projection, points: Callable[[Lever], Iterable[str]] = Lever.points) -> list[LeverControl]:
+    """Return the levers of a projection that are numbers, in the order of its scenario, each with its `points`.
 
     Examples
     --------
@@ -108,15 +108,17 @@ def lever_controls(run: Projection, count: int = N_LEVER_POINTS) -> list[LeverCo
     [('Goal', 6, '2.25 FLOP')]
     """
     words, called = Labels(run), AssumptionLabels(run)
-    return [] if run.swept else [_lever_control(run, lever, count, words, called) for lever in movable(run)]
+    return [] if run.swept else [_lever_control(run, lever, points(lever), words, called) for lever in movable(run)]
 
 
-def _lever_control(run: Projection, lever: Lever, count: int, words: Labels, called: AssumptionLabels) -> LeverControl:
+def _lever_control(
+    run: Projection, lever: Lever, points: Iterable[str], words: Labels, called: AssumptionLabels
+) -> LeverControl:
     if lever.since is not None:
         unit, numbers = "", np.array([1.0])
     else:
         unit, numbers = _unit_and_default(run, lever.name, called)
-    stops = [_lever_stop(lever, value, unit, words) for value in lever.points(count)]
+    stops = [_lever_stop(lever, value, unit, words) for value in points]
     middle = float(np.median(numbers)) if len(numbers) else math.nan
     changes = lever.since is not None
     about: dict[str, Any] = {"name": lever.name, "label": lever.label, "about": lever.about, "changes": changes}

@@ -25,6 +25,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from forecast import units
 from forecast.contract.fields import is_number
 from forecast.errors import UnknownNameError, printable
 from forecast.scenarios.quantities import changes
@@ -104,11 +105,12 @@ class Lever:
         words = self.choice or self.ends[0][:1].isalpha()
         return (", " if words else " to ").join(self.ends)
 
-    def points(self, count: int = N_LEVER_POINTS) -> tuple[str, ...]:
+    def points(self, count: int = N_LEVER_POINTS, stands: tuple[float, str] | None = None) -> tuple[str, ...]:
         """Return what it is tried at from one end to the other, as texts like its ends; of a choice its values.
 
         Between two numbers these are so many places, in equal ratios where the range is wide and else in equal steps,
-        rounded to two digits: of each, or of the range.
+        rounded to two digits: of each, or of the range. Where it `stands`, at a number with its unit, is one of them
+        if that lies between the ends: as many others lie on either side. There nothing is tried.
 
         Examples
         --------
@@ -116,18 +118,27 @@ class Lever:
         ('1 USD', '1.8 USD', '3.2 USD', '5.6 USD', '10 USD', '18 USD', '32 USD', '56 USD', '100 USD')
         >>> Lever(name="x", label="x", ends=("0*", "2*"), since=2028.0).points()
         ('0*', '0.2*', '0.5*', '0.8*', '1*', '1.2*', '1.5*', '1.8*', '2*')
+        >>> Lever(name="x", label="x", ends=("0*", "1.5*"), since=2028.0).points(5, (1.0, ""))
+        ('0*', '0.5*', '1.2*', '1.5*')
         """
         numbers = None if self.choice else _parse_ends(self.ends)
         if numbers is None:
             return self.ends
         (low, high), unit = numbers
         ratios = low > 0 and high / low >= _LOG_STEP_RATIO
-        between = [
-            low * (high / low) ** (place / (count - 1)) if ratios else low + (high - low) * place / (count - 1)
-            for place in range(1, count - 1)
+        own = math.nan if stands is None else stands[0]
+        if stands is not None and unit.startswith(" "):
+            own = float(units.convert(own, stands[1], unit.strip()))
+        parts = [(low, own), (own, high)] if min(low, high) < own < max(low, high) else [(low, high)]
+        steps = (count - 1) // len(parts)
+        tried = [
+            one * (other / one) ** (step / steps) if ratios else one + (other - one) * step / steps
+            for one, other in parts
+            for step in range(1, steps)
         ]
-        told = (_round_to_step(each, each if ratios else high - low) for each in between)
-        return tuple(dict.fromkeys([self.ends[0], *(f"{each}{unit}" for each in told), self.ends[-1]]))
+        told = [f"{_round_to_step(each, each if ratios else high - low)}{unit}" for each in tried]
+        first, last = (() if at == own else (end,) for at, end in ((low, self.ends[0]), (high, self.ends[-1])))
+        return tuple(dict.fromkeys((*first, *told, *last)))
 
     def moved(self, end: str) -> dict[str, Any]:
         """Return the keywords with which `forecast.project` has it at an end."""
@@ -152,8 +163,6 @@ def _parse_ends(ends: tuple[str, ...]) -> tuple[tuple[float, float], str] | None
     >>> _parse_ends(("1 MW", "2 GW")), _parse_ends(("0.5*", "1.5*")), _parse_ends(("none", "some"))
     (((1.0, 2000.0), ' MW'), ((0.5, 1.5), '*'), None)
     """
-    from forecast import units
-
     if len(ends) != 2:
         return None
     found = [parse_measured(end) for end in ends]
