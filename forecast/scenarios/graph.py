@@ -191,16 +191,19 @@ def _with_new_numbers(built: _Built, given: Mapping[str, object]) -> ScenarioGra
     return _with_settings(replace(built.graph, nodes=nodes), {key: given[key] for key in built.others})
 
 
-def rechanged(graph: ScenarioGraph, last: Sequence[Change]) -> ScenarioGraph:
-    """Return a graph with others in place of its last changes, which differ in factors of growth alone."""
-    was = graph.scenario.changes
-    changes = (*was[: -len(last)], *last)
-    again = dict(zip(was, changes, strict=True))
-    nodes = {
-        name: replace(node, changes=tuple(again[each] for each in node.changes)) if node.changes else node
-        for name, node in graph.nodes.items()
-    }
-    return replace(graph, scenario=replace(graph.scenario, changes=changes), nodes=nodes)
+def grown(graph: ScenarioGraph, scenario: Scenario) -> ScenarioGraph:
+    """Return the graph of a scenario that differs from that of another in changes of growth alone."""
+    nodes, key = dict(graph.nodes), f"{scenario.where}: changes"
+    for name in {change.of for change in scenario.changes}:
+        nodes[name] = replace(nodes[name], changes=tuple(each for each in scenario.changes if each.of == name))
+        if nodes[name].cycle:
+            _check_walked(scenario, nodes[name])
+    told = replace(graph.scenario, changes=scenario.changes, stated=scenario.stated)
+    result = replace(graph, scenario=told, nodes=nodes)
+    for number, change in enumerate(scenario.changes, 1):
+        _check_change(result, change, f"{key}[{number}]")
+    setting_targets.check_changes(result)
+    return result
 
 
 def _set(scenario: Scenario, node: Node, key: str, value: object) -> Node:

@@ -19,7 +19,7 @@ from forecast.base.arrays import Array, IntArray
 from forecast.base.lazy import xr
 from forecast.errors import UnknownNameError
 from forecast.projection.crossing import answer_ranks, weighted_variance
-from forecast.projection.result import DateAnswer, Projection, RankingAnswer, ValueAnswer
+from forecast.projection.result import DateAnswer, ProjectedAnswer, Projection, RankingAnswer, ValueAnswer
 
 #: Smallest share of the variance that is worth a line.
 MIN_DRIVER_SHARE = 0.02
@@ -65,6 +65,15 @@ def first_order(
     answer = run.answers.get(question)
     if answer is None:
         raise UnknownNameError("question", question, list(run.answers))
+    known = run.derived[first_order, question]  # of one page several parts ask for the same
+    if "shares" not in known:
+        known["shares"] = _shares(run, answer, among)
+    return list(known["shares"])
+
+
+def _shares(
+    run: Projection, answer: ProjectedAnswer, among: Mapping[str, UncertainNumber] | None
+) -> list[dict[str, Any]]:
     if isinstance(answer, DateAnswer):
         return variance_shares(run, answer.unmasked, answer.failing, among=among)
     if isinstance(answer, RankingAnswer) and answer.contests is not None and answer.table[0].best is not None:

@@ -130,7 +130,9 @@ def lever_points(
         if projection is None:
             yield alone(lever, value)
         else:
-            yield LeverPoint(lever=lever, value=value, run=projection.beside(base, decided=False).conditioned(run.given))
+            yield LeverPoint(
+                lever=lever, value=value, run=projection.beside(base, decided=False).conditioned(run.given)
+            )
         if progress is not None:
             progress(done + 1, len(every))
 

@@ -246,6 +246,8 @@ _PARTS = (*QUESTION_PARTS, "_first", "_among", "_value", "_takes")
 _BY_QUESTION = ("/questions", "/pooled", "/rankings")
 #: Groups that are as a whole of the run or of a variation.
 _BY_PATH = frozenset({"update", "values"})
+#: Groups of what stands behind a projection, and is no answer.
+_BESIDE = frozenset({"observed", "past", "posterior"})
 
 
 @dataclass(eq=False)
@@ -300,72 +302,62 @@ class _Planner:
     """Plans variations of a run over the same steps."""
 
     def __init__(self, scenario: Scenario, run: Projection, cache: RunCache) -> None:
-        self.run, self.cache, self.settings = run, cache, run.settings
+        self.run, self.settings = run, run.settings
         self.draws, self.seed = self.settings.draws, self.settings.seed
         self.horizon = horizon(self.settings.start, self.settings.until, self.settings.step)
         self.scenario = ports.swap_models(scenario.starting(self.settings.start), self.settings.swap)
         self._ends = run.dataset("projection").sizes["time"] < len(self.horizon.years)
-        self._plan: Plan | None = None
         self._first: dict[str, _Planned] = {}
         self._definitions = _read_definitions(run)
+        graph = self._built(self.scenario, self.settings.set)
+        # of draws nothing is taken from a cache: what is shared is in the plan
+        fits = ModelFits(graph, as_of=None, seed=self.seed, cache=cache, share_draws=False)
+        self._plan = Plan(graph, fits, self.horizon.years, self.seed)
+        for name, node in graph.nodes.items():  # what a variation does not reach is there already
+            for each in graph.combinations(node.dims):
+                self._plan.attempt(self._plan.quantity, name, each)
+        self._numbers = Block(Plan(graph, fits, np.empty(0), self.seed), blocks.blocks_between(0, self.draws))
+
+    def _built(self, scenario: Scenario, settings: Mapping[str, Any]) -> ScenarioGraph:
+        return until_end(graphs.build(scenario, settings), self.horizon, until=self.horizon.years[-1])
 
     def planned(self, varied: str, moved: Mapping[str, Any]) -> _Planned | None:
         """Plan a variation; None where it cannot be."""
         settings, changes = {**self.settings.set, **moved.get("with_", {})}, moved.get("what_if", ())
         try:
-            scenario = self.scenario.changed(changes)
-            again = varied in self._first
-            if again and changes:
-                graph = graphs.rechanged(self._first[varied].plan.graph, scenario.changes[-len(changes) :])
-            else:
-                graph = until_end(graphs.build(scenario, settings), self.horizon, until=self.horizon.years[-1])
-            plan = self._plan_of(graph, varied)
+            scenario, base = self.scenario.changed(changes), self._plan.graph
+            grows = changes and all(each.value is None and each.of in base.nodes for each in scenario.changes)
+            graph = graphs.grown(base, scenario) if grows else self._built(scenario, settings)
+            first = self._first.get(varied)
+            reached = affected_names(graph, varied) if first is None else {*first.names, *first.moved}
+            plan = self._plan.beside(graph, reached)
             plan.fits.check_settings(graph, graph.models)
             check_ordered(graph, plan.fits, self.seed)
-            return self._plan_variation(varied, plan, settings)
+            return self._plan_variation(varied, plan, settings, reached)
         except ForecastError:
             return None
 
-    def _plan_of(self, graph: ScenarioGraph, name: str) -> Plan:
-        if self._plan is None:
-            # of draws nothing is taken from a cache: what is shared is in the plan
-            fits = ModelFits(graph, as_of=None, seed=self.seed, cache=self.cache, share_draws=False)
-            self._plan = Plan(graph, fits, self.horizon.years, self.seed)
-            self._numbers = Block(Plan(graph, fits, np.empty(0), self.seed), blocks.blocks_between(0, self.draws))
-            return self._plan
-        if name in self._first:
-            first = self._first[name]
-            return first.plan.beside(graph, first.moved)
-        return self._plan.beside(graph)
-
-    def _plan_variation(self, varied: str, plan: Plan, settings: Mapping[str, Any]) -> _Planned:
+    def _plan_variation(
+        self, varied: str, plan: Plan, settings: Mapping[str, Any], reached: Collection[str]
+    ) -> _Planned:
         """Plan the questions that depend on what varies."""
         graph, first = plan.graph, self._first.get(varied)
+        moved = {name for name in reached if name in graph.nodes}
+        names = {name for name in reached if name not in graph.nodes}
         if first is None:
-            reached = affected_names(graph, varied)
-            moved: Collection[str] = reached & graph.nodes.keys()
-            names: Collection[str] = reached - graph.nodes.keys()
             about = provenance(
                 graph, run={}, settings=settings, swaps=self.settings.swap, models={}, failures=[], warnings=[]
             )
             attributes: Mapping[str, str] = {key: about[key] for key in _OWN_ATTRIBUTES & about.keys()}
-            observed = supporting_data.points_by_choice(graph, plan.fits)
-            beside: Mapping[str, xr.Dataset] = {f"/observed/{name}": data for name, data in observed}
         else:
-            moved, names, attributes, beside = first.moved, first.names, first.attributes, first.beside
-        if first is None or varied not in graph.nodes:  # what is set of a model is in its posterior
-            numbers = replace(self._numbers, plan=self._numbers.plan.beside(graph))
-            drawn = supporting_data.parameter_draws(numbers, self.draws)
-            beside = {**beside, **{f"/posterior/{name}": data for name, data in drawn}}
-            known = supporting_data.past(graph, plan.fits, self.seed, self.draws, self.horizon.years[0])
-            beside = {**beside, **{f"/past/{name}": data for name, data in known}}
+            attributes = first.attributes
+        beside = first.beside if first is not None and varied in graph.nodes else dict(self._groups_beside(plan))
         scenario = graph.scenario
         questions: dict[str, Any] = {
             group: {name: each for name, each in getattr(scenario, group).items() if name in names}
             for group in ("questions", "figures", "rankings")
         }
         own = replace(plan, graph=replace(graph, scenario=replace(scenario, **questions)))
-        own._lowered, own._sources, own._texts = plan._lowered, plan._sources, plan._texts
         sampled = BatchResult(
             own,
             DrawCounts(self.draws, self.draws, 0, self.draws),
@@ -379,6 +371,20 @@ class _Planner:
         result = _Planned(plan, names, moved, {**attributes, **told}, beside, sampled)
         self._first.setdefault(varied, result)
         return result
+
+    def _groups_beside(self, plan: Plan) -> Iterator[tuple[str, xr.Dataset]]:
+        """Walk what a projection has beside its answers: that of the run where the same models stand behind it."""
+        graph, base, fits = plan.graph, self._plan.graph, plan.fits
+        if not graph.set_inputs and not graph.set_parameters and graph.models.keys() == base.models.keys():
+            yield from ((path, data) for path, data in self.run.groups.items() if path.split("/")[1] in _BESIDE)
+            return
+        yield from ((f"/observed/{name}", data) for name, data in supporting_data.points_by_choice(graph, fits))
+        drawn = supporting_data.parameter_draws(
+            replace(self._numbers, plan=self._numbers.plan.beside(graph)), self.draws
+        )
+        yield from ((f"/posterior/{name}", data) for name, data in drawn)
+        known = supporting_data.past(graph, fits, self.seed, self.draws, self.horizon.years[0])
+        yield from ((f"/past/{name}", data) for name, data in known)
 
     def _spoken_of(self, graph: ScenarioGraph) -> set[str]:
         """Return the quantities of which sentences speak.
@@ -401,18 +407,15 @@ class _Planner:
                 left += graph.nodes[name].sources if f"observed/{name}" not in base else ()
         return names
 
-    def block(self, schedules: Sequence[tuple[list[int], list[int]]]) -> Block | None:
+    def block(self, schedules: Sequence[tuple[list[int], list[int]]]) -> Block:
         """Return the worlds of some variations, which share what they have in common, by what they are asked for."""
-        if self._plan is None:
-            return None
         schedule = Schedule(self._plan.steps, [], [step for parts in schedules for part in parts for step in part])
         return Block(self._plan, blocks.blocks_between(0, self.draws), schedule)
 
-    def made(self, each: _Planned, block: Block | None) -> Projection | None:
+    def made(self, each: _Planned, block: Block) -> Projection | None:
         """Compute the answers of a variation; None where something fails."""
         sampled, each.sampled = each.sampled, None  # its worlds leave with it
         assert sampled is not None
-        assert block is not None
         sampled.fill(block)
         # a figure that the run lacks too, such as the price of one device, is no failure
         if sampled.notes()["record"] or any(sampled.reasons()) or not all(map(self.run.absent, sampled.blanks())):

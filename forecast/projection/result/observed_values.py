@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -143,13 +144,13 @@ def share_met_by_rows(answer: ProjectedAnswer, chosen: Mapping[str, str]) -> flo
 
 
 def _first_levels(answer: ProjectedAnswer, name: str, chosen: Mapping[str, str]) -> Array:
-    """Return a quantity at the first step as `_pooled_level` has it: as xarray selects it, for a fraction of its cost."""
-    path, data = answer.run.worlds.variables[name], answer.run.worlds.variables
-    worlds = path.sizes["draw"]
-    pooled = [d for d in map(str, path.dims) if d in answer.run.rivals and d not in chosen]
+    """Return a quantity at the first step as `_pooled_level` has it: as xarray selects it, for a part of its cost."""
+    run, data = answer.run, answer.run.worlds.variables
+    path, worlds = data[name], data[name].sizes["draw"]
+    pooled = [d for d in map(str, path.dims) if d in run.rivals and d not in chosen]
     places: dict[str, Any] = {"time": 0, "draw": np.arange(worlds) if pooled else slice(None)}
     places |= {c: data[c].values.tolist().index(value) for c, value in chosen.items() if c in path.dims}
-    places |= {choice: answer.run.rival_of_draw(choice, worlds) for choice in pooled}
+    places |= {choice: run.rival_of_draw(choice, worlds) for choice in pooled}
     return np.asarray(path.values[tuple(places.get(str(d), slice(None)) for d in path.dims)])
 
 

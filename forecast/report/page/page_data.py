@@ -40,6 +40,7 @@ from forecast.report.rows import COLUMNS, MAX_RANKING_COMBINATIONS, date_columns
 from forecast.report.words.number_text import amount, percent, scale_of
 from forecast.report.words.patterns import fill, load_patterns
 from forecast.scenarios.authored_sentences import CONTENDER_SLOT, SLOT, SLOTS
+from forecast.scenarios.quantities.levers import Lever
 from forecast.sensitivity.first_order import certain, uncertain
 from forecast.sensitivity.lever_points import computed_points
 
@@ -174,8 +175,8 @@ def paths_read(scenario: Scenario) -> set[str] | None:
 
 def _lever_data(run: Projection, lever_answers: LeverAnswers | None) -> Iterator[dict[str, Any]]:
     """Walk the levers: choices by their names, and numbers with the places at which they can stand."""
-    points = {} if lever_answers is None else {"points": functools.partial(computed_points, run)}
-    controls = {each.name: each for each in lever_controls(run, **points)}
+    places = Lever.points if lever_answers is None else functools.partial(computed_points, run)
+    controls = {each.name: each for each in lever_controls(run, places)}
     for lever in run.levers:
         if lever.choice and lever.name in run.choices:
             yield {"name": lever.name, "label": foreign(lever.label), "about": foreign(lever.about), "choice": True}
