@@ -16,7 +16,7 @@ from forecast.errors import DataError, ScenarioError, printable
 from forecast.projection.failures import Attempt, BlockSlice, infinite_error
 from forecast.projection.likelihood_weights import Updates
 from forecast.projection.paths.time_functions import ONE_YEAR, SAME_DATE
-from forecast.projection.streaming.columns import Column, Columns
+from forecast.projection.streaming.columns import Column, Columns, dataset
 from forecast.projection.streaming.histograms import ValueHistogram
 from forecast.scenarios.quantities.node import Combination
 from forecast.scenarios.questions import ValueQuestion
@@ -105,4 +105,4 @@ class ValueReducer(Columns):
             if own.counts:
                 data["quantiles"] = (("quantile", "date", *own.dims), own.quantiles(), about)
                 coords["quantile"] = list(QUANTILES)
-            yield name, xr.Dataset(data, coords=coords)
+            yield name, dataset(data, coords)

@@ -10,7 +10,6 @@ identity: of it nothing is shared but between runs that are asked for together, 
 
 from __future__ import annotations
 
-import copy
 import itertools
 import threading
 import weakref
@@ -192,8 +191,8 @@ class RunCache:
 
     def without_draws(self) -> RunCache:
         """Return what shares the fits, and keeps no draws."""
-        fits_alone = copy.copy(self)
-        fits_alone.size = 0
+        fits_alone = RunCache(0, lasting=self.lasting)
+        fits_alone.fits, fits_alone.object_fits = self.fits, self.object_fits
         return fits_alone
 
     def weigh(self) -> None:

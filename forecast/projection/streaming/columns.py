@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forecast.base.arrays import AnyArray, Array
+from forecast.base.lazy import xr
 from forecast.base.quantiles import QUANTILES
 from forecast.projection.paths.alike import alike, is_one_row
+from forecast.projection.paths.run_cache import BoundedStore
 from forecast.projection.streaming.histograms import DateHistogram, ValueHistogram
 
 # --- Holdings ---------------------------------------------------------------------------------------------------------
@@ -215,6 +217,18 @@ class Column:
         """Return the quantiles of what was counted, (quantile, row, *choices)."""
         each = np.array([counts.quantiles(QUANTILES) for counts in self.counts.values()])
         return np.moveaxis(each, 0, -1).reshape(*each.shape[1:], *self.sizes)
+
+
+#: Coordinates that were made, by what they hold: each takes a twentieth of a run's dataset.
+_made: BoundedStore = BoundedStore(2**20)
+
+
+def dataset(data: Mapping[str, Any], coords: Mapping[str, Any]) -> xr.Dataset:
+    """Return a dataset of these variables; coordinates that are alike are made once."""
+    key = repr([(name, each.tobytes() if isinstance(each, np.ndarray) else each) for name, each in coords.items()])
+    if (found := _made.take(key)) is None:
+        _made.give(key, found := xr.Coordinates(coords))
+    return xr.Dataset(data, coords=found)
 
 
 class Columns:

@@ -26,7 +26,7 @@ from forecast.projection.answers.values import ValueReducer
 from forecast.projection.failures import BlockSlice, FailureCounts, FailureLog, in_brackets
 from forecast.projection.likelihood_weights import Updates
 from forecast.projection.result.projected_quantities import RETURNS_ATTRIBUTE
-from forecast.projection.streaming.columns import Column, Columns, WorldColumn, merge
+from forecast.projection.streaming.columns import Column, Columns, WorldColumn, dataset, merge
 from forecast.projection.streaming.histograms import DateHistogram, ValueHistogram
 from forecast.scenarios.quantities.node import Combination
 
@@ -373,7 +373,7 @@ class BatchResult:
         for name, own in self._levels.columns.items():  # what does not change is kept once a world
             levels = np.broadcast_to(own.kept, (len(time), *own.kept.shape[1:]))
             data[name] = (("time", "draw", *own.dims), levels, self._about(name))
-        return xr.Dataset(data, coords={"time": time, **self._levels.coordinates(self.graph.scenario.choices)})
+        return dataset(data, {"time": time, **self._levels.coordinates(self.graph.scenario.choices)})
 
     def _about(self, name: str) -> dict[str, str]:
         node = self.graph.quantities[name]
@@ -417,7 +417,7 @@ class BatchResult:
             data[f"{name}_date"] = (("draw", *own.dims), from_decimal_year(finite))
             if failing.any():
                 data[f"{name}_failing"] = (("draw", *own.dims), failing.astype(np.int8))
-        return xr.Dataset(data, coords={**self._answer_coordinates(data), **self._dates.coordinates()})
+        return dataset(data, {**self._answer_coordinates(data), **self._dates.coordinates()})
 
     def _answer_coordinates(self, data: dict[str, Any]) -> dict[str, Any]:
         questions = self.graph.scenario.questions.items()
@@ -431,7 +431,7 @@ class BatchResult:
             each = self._pools.dates(name, float(self.years[0]), self._by(name), self.updates, seed)
             data |= answer_variables(name, dims, self.graph.sizes(dims), each)
         definitions = {d for dims in self._pools.definitions.values() for d in dims}
-        return xr.Dataset(data, coords={**self._answer_coordinates(data), **self._pools.coordinates(definitions)})
+        return dataset(data, {**self._answer_coordinates(data), **self._pools.coordinates(definitions)})
 
 
 def _returns_to_start(level: Array) -> bool:
