@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -112,29 +113,27 @@ def lever_points(
     base = base or project(scenario, with_=own, what_if=changes, ends=True, **options)
     every = [(lever, value) for lever in levers for value in computed_points(run, lever)]
 
-    def alone(lever: Lever, value: str) -> LeverPoint:
+    def alone(lever: Lever, value: str) -> Projection | str:
         keywords = lever.moved(value)
         with_, what_if = {**own, **keywords.get("with_", {})}, [*changes, *keywords.get("what_if", ())]
         try:
-            projection = project(scenario, with_=with_, what_if=what_if, **options)
+            return project(scenario, with_=with_, what_if=what_if, **options)
         except ForecastError as error:  # a number that a model does not take
-            return LeverPoint(lever=lever, value=value, run=None, problem=printable(error, 200))
-        return LeverPoint(lever=lever, value=value, run=projection.beside(base, decided=False).conditioned(run.given))
+            return printable(error, 200)
 
-    together: Iterable[tuple[int, Projection | None]] = ((number, None) for number in range(len(every)))
+    together: Iterable[Projection | None] = itertools.repeat(None, len(every))
     if settings.as_of is None and base.settings.kept == draws:
         all_variations = [(lever.name, lever.moved(value)) for lever, value in every]
         together = variations(base_scenario.changed(changes), base, all_variations, cache)
-    for done, (number, projection) in enumerate(together):
-        lever, value = every[number]
-        if projection is None:
-            yield alone(lever, value)
+    for done, ((lever, value), projection) in enumerate(zip(every, together, strict=True), 1):
+        made = projection or alone(lever, value)
+        if isinstance(made, str):
+            yield LeverPoint(lever=lever, value=value, run=None, problem=made)
         else:
-            yield LeverPoint(
-                lever=lever, value=value, run=projection.beside(base, decided=False).conditioned(run.given)
-            )
+            there = made.beside(base, decided=False).conditioned(run.given)
+            yield LeverPoint(lever=lever, value=value, run=there)
         if progress is not None:
-            progress(done + 1, len(every))
+            progress(done, len(every))
 
 
 def _first_worlds(run: Projection, draws: int) -> Projection | None:

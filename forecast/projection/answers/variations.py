@@ -256,18 +256,17 @@ class _Planned:
 
     Parameters
     ----------
-    plan : Plan
-    names, moved : collection of str
+    graph : ScenarioGraph
+    reached : collection of str
         The questions and the quantities that depend on what varies.
     attributes, beside : mapping
         What its projection has beside its answers.
-    sampled : Sampled or None
+    sampled : BatchResult or None
         What it is asked for; None once that is computed.
     """
 
-    plan: Plan
-    names: Collection[str]
-    moved: Collection[str]
+    graph: ScenarioGraph
+    reached: Collection[str]
     attributes: Mapping[str, str]
     beside: Mapping[str, xr.Dataset]
     sampled: BatchResult | None
@@ -275,8 +274,8 @@ class _Planned:
 
 def variations(
     scenario: Scenario, run: Projection, every: Sequence[tuple[str, Mapping[str, Any]]], cache: RunCache
-) -> Iterator[tuple[int, Projection | None]]:
-    """Walk variations by their numbers, with the answers of each; None where it fails, and has to be run by itself.
+) -> Iterator[Projection | None]:
+    """Walk variations in their order, with the answers of each; None where it fails, and has to be run by itself.
 
     Parameters
     ----------
@@ -286,16 +285,15 @@ def variations(
         Of the scenario, of as many worlds as the variations; nothing in it is swept, and it is not as of a date.
     every : sequence of (str, mapping)
         What is set or changed, and how, beside what the run has: ``with_`` or ``what_if`` of `forecast.project`.
-        Those of one name stand side by side.
     cache : RunCache
         Of the run.
     """
     planner = _Planner(scenario, run, cache)
     with graphs.numbers_change():
         together = [planner.planned(name, moved) for name, moved in every]
-    block = planner.block([each.sampled.schedule for each in together if each is not None and each.sampled])
-    for number, planned in enumerate(together):
-        yield number, None if planned is None else planner.made(planned, block)
+    block = planner.block([each.sampled for each in together if each is not None and each.sampled])
+    for planned in together:
+        yield None if planned is None else planner.made(planned, block)
 
 
 class _Planner:
@@ -329,46 +327,41 @@ class _Planner:
             grows = changes and all(each.value is None and each.of in base.nodes for each in scenario.changes)
             graph = graphs.grown(base, scenario) if grows else self._built(scenario, settings)
             first = self._first.get(varied)
-            reached = affected_names(graph, varied) if first is None else {*first.names, *first.moved}
-            plan = self._plan.beside(graph, reached)
+            plan = self._plan.beside(graph, affected_names(graph, varied) if first is None else first.reached)
             plan.fits.check_settings(graph, graph.models)
             check_ordered(graph, plan.fits, self.seed)
-            return self._plan_variation(varied, plan, settings, reached)
+            return self._plan_variation(varied, plan, settings, first)
         except ForecastError:
             return None
 
-    def _plan_variation(
-        self, varied: str, plan: Plan, settings: Mapping[str, Any], reached: Collection[str]
-    ) -> _Planned:
-        """Plan the questions that depend on what varies."""
-        graph, first = plan.graph, self._first.get(varied)
-        moved = {name for name in reached if name in graph.nodes}
-        names = {name for name in reached if name not in graph.nodes}
+    def _plan_variation(self, varied: str, plan: Plan, settings: Mapping[str, Any], first: _Planned | None) -> _Planned:
+        """Plan the questions that depend on what varies; `first` is the variation of it that came before."""
+        graph, scenario = plan.graph, plan.graph.scenario
         if first is None:
             about = provenance(
                 graph, run={}, settings=settings, swaps=self.settings.swap, models={}, failures=[], warnings=[]
             )
             attributes: Mapping[str, str] = {key: about[key] for key in _OWN_ATTRIBUTES & about.keys()}
+            reached: Collection[str] = affected_names(graph, varied)
         else:
-            attributes = first.attributes
+            attributes, reached = first.attributes, first.reached
+        # what is set of a model is in its posterior
         beside = first.beside if first is not None and varied in graph.nodes else dict(self._groups_beside(plan))
-        scenario = graph.scenario
         questions: dict[str, Any] = {
-            group: {name: each for name, each in getattr(scenario, group).items() if name in names}
+            group: {name: each for name, each in getattr(scenario, group).items() if name in reached}
             for group in ("questions", "figures", "rankings")
         }
-        own = replace(plan, graph=replace(graph, scenario=replace(scenario, **questions)))
         sampled = BatchResult(
-            own,
+            replace(plan, graph=replace(graph, scenario=replace(scenario, **questions))),
             DrawCounts(self.draws, self.draws, 0, self.draws),
-            Updates(own, self.draws),
+            Updates(plan, self.draws),
             ends=self._ends,
-            reads=Reads(self._spoken_of(graph).intersection(moved), self._definitions),
+            reads=Reads(self._spoken_of(graph).intersection(reached), self._definitions),
         )
         told = {"set": json.dumps(as_plain(settings), sort_keys=True)}
         if scenario.changes:
             told["changes"] = json.dumps([change.plain for change in scenario.changes], sort_keys=True)
-        result = _Planned(plan, names, moved, {**attributes, **told}, beside, sampled)
+        result = _Planned(graph, reached, {**attributes, **told}, beside, sampled)
         self._first.setdefault(varied, result)
         return result
 
@@ -407,10 +400,10 @@ class _Planner:
                 left += graph.nodes[name].sources if f"observed/{name}" not in base else ()
         return names
 
-    def block(self, schedules: Sequence[tuple[list[int], list[int]]]) -> Block:
-        """Return the worlds of some variations, which share what they have in common, by what they are asked for."""
-        schedule = Schedule(self._plan.steps, [], [step for parts in schedules for part in parts for step in part])
-        return Block(self._plan, blocks.blocks_between(0, self.draws), schedule)
+    def block(self, every: Sequence[BatchResult]) -> Block:
+        """Return the worlds of some variations, which share what they have in common."""
+        asked = [step for each in every for part in each.schedule for step in part]
+        return Block(self._plan, blocks.blocks_between(0, self.draws), Schedule(self._plan.steps, [], asked))
 
     def made(self, each: _Planned, block: Block) -> Projection | None:
         """Compute the answers of a variation; None where something fails."""
@@ -424,7 +417,7 @@ class _Planner:
         groups = sampled.groups(self.horizon.dates, self.seed)
         base = self.run
         attributes = {key: text for key, text in base.texts.items() if key not in _OWN_ATTRIBUTES}
-        unmoved = {name: found for name, found in base.distributions.items() if name not in each.names}
+        unmoved = {name: found for name, found in base.distributions.items() if name not in each.reached}
         return Projection(self._merged(each, base.groups, groups), {**attributes, **each.attributes}, unmoved)
 
     def _merged(
@@ -432,9 +425,9 @@ class _Planner:
     ) -> dict[str, xr.Dataset]:
         """Return the groups of the run with those answers that differ."""
         out = {path: data for group in (old, new) for path, data in group.items() if path.split("/")[1] in _BY_PATH}
-        gone = {str(name) for name in old["/projection"].data_vars} - each.plan.graph.quantities.keys()
-        out["/projection"] = _joined(old["/projection"], new["/projection"], gone.union(each.moved))
-        replaced = {f"{name}{part}" for name in each.names for part in _PARTS}
+        gone = {str(name) for name in old["/projection"].data_vars} - each.graph.quantities.keys()
+        out["/projection"] = _joined(old["/projection"], new["/projection"], gone.union(each.reached))
+        replaced = {f"{name}{part}" for name in each.reached for part in _PARTS}
         nothing = xr.Dataset()
         for path in _BY_QUESTION:
             if path in old or path in new:
