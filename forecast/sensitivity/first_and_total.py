@@ -119,7 +119,8 @@ def sobol_indices(
             estimate, fitted, {**{k: np.broadcast_to(v, (size,)) for k, v in fixed.items()}, **values}, size, at, seed
         )
 
-    uniform = {key: Streams(seed, _full(estimate, key), 0)("attribution").random(draws) for key in free}
+    full = {key: key if "." in key else f"{estimate.name}.{key}" for key in free}
+    uniform = {key: Streams(seed, name, 0)("attribution").random(draws) for key, name in full.items()}
     level = compute({key: distributions[key].ppf(np.maximum(u, 2.0**-54)) for key, u in uniform.items()}, draws)
     if not np.isfinite(level).all():
         lost = int((~np.isfinite(level)).sum())
@@ -169,10 +170,6 @@ def _n_base_points(draws: object, count: int) -> int:
         expected = f"draws: expected an integer from {least} to {MAX_ELEMENTS} for {count} numbers"
         raise UsageError(f"{expected}, got '{printable(draws, 40)}'")
     return int(2 ** ((draws // (count + 2)).bit_length() - 1))
-
-
-def _full(model: Model, key: str) -> str:
-    return key if "." in key else f"{model.name}.{key}"
 
 
 def _named_numbers(model: Model) -> Iterator[tuple[str, Input]]:

@@ -101,7 +101,7 @@ def load_arrays(
             line = file.readline(_HEADER_BYTES)
             about, layout = _read_header(line, f"{shown}: the header of the {what}")
             check(about, layout)
-            takes = sum(_n_bytes(*each) for each in layout.values())
+            takes = sum(dtype.itemsize * math.prod(shape) for dtype, shape in layout.values())
             if takes != size - _FIRST_LINE - len(line):
                 raise DataError(f"{shown}: the arrays of the {what} are not of the size that its header says")
             budgets.check_memory(takes, f"{shown}: the {what} takes", error=DataError)
@@ -112,10 +112,6 @@ def load_arrays(
         except OSError as fault:
             raise DataError(f"{shown}: {(fault.strerror or type(fault).__name__).lower()}") from fault
     return about, arrays
-
-
-def _n_bytes(dtype: np.dtype[Any], shape: tuple[int, ...]) -> int:
-    return dtype.itemsize * math.prod(shape)
 
 
 #: The types of numbers that are kept.

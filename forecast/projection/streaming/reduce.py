@@ -377,8 +377,10 @@ class BatchResult:
 
     def _about(self, name: str) -> dict[str, str]:
         node = self.graph.quantities[name]
-        between = {RETURNS_ATTRIBUTE: "another number between its ends"} if name in self._returning else {}
-        return {"units": node.unit, "kind": node.quantity.KIND, **_flag_attributes(node.labels), **between}
+        about = {"units": node.unit, "kind": node.quantity.KIND}
+        if labels := node.labels:  # what numbers stand for, in the words of the CF conventions; attributes hold text
+            about |= {"flag_values": " ".join(map(str, range(len(labels)))), "flag_meanings": " ".join(labels)}
+        return about | ({RETURNS_ATTRIBUTE: "another number between its ends"} if name in self._returning else {})
 
     def _counted_levels(self, time: NDArray[np.datetime64]) -> xr.Dataset:
         """Return the quantiles of the levels of all worlds; of a regime the share of each label."""
@@ -449,8 +451,3 @@ def _error(kind: str, text: str) -> ForecastError:
     """Return an error that is made of a sentence alone, or that sentence as one of data."""
     stated = getattr(errors, kind, DataError)
     return stated(text) if stated.__init__ is ForecastError.__init__ else DataError(text)
-
-
-def _flag_attributes(labels: tuple[str, ...]) -> dict[str, str]:
-    """Return what numbers stand for, in the words of the CF conventions; attributes hold text alone."""
-    return {"flag_values": " ".join(map(str, range(len(labels)))), "flag_meanings": " ".join(labels)} if labels else {}

@@ -241,7 +241,8 @@ def _figure_panels(run: Projection, room: _Layout, panel: str | None = None) -> 
         (_with_unchanged_median(run, group), title)
         for group, title in (_group_title(run, words, each) for each in groups)
     ]
-    parts = [_group(group, title, _panel_kind(group), room) for group, title in called]
+    kinds = ["dates" if group.kind == "date" else "ranking" if group.title else "values" for group, _ in called]
+    parts = [_group(group, title, kind, room) for (group, title), kind in zip(called, kinds, strict=True)]
     rankings = (group for answer in run.rankings for group in ranking_groups(answer, words))
     parts += [_share_panel(group, room) for group in rankings if group.kind == "text"]
     if isinstance(opening, FirstAnswer):  # a range is drawn up to its middle
@@ -269,10 +270,6 @@ def _with_unchanged_median(run: Projection, group: RowGroup) -> RowGroup:
     was = AnswerDistribution(quantiles=(own.median[0],) * 5, never=own.never[0], already=own.already[0])
     row = replace(group.rows[0], label="its median", of="as it was", spread=was, leads=False)
     return replace(group, rows=(group.rows[0], row, *group.rows[1:]))
-
-
-def _panel_kind(group: RowGroup) -> str:
-    return "dates" if group.kind == "date" else "ranking" if group.title else "values"
 
 
 def _group_title(run: Projection, words: Labels, group: RowGroup) -> tuple[RowGroup, str]:

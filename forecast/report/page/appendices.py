@@ -180,12 +180,8 @@ def _table_rows(run: Projection) -> Iterator[dict[str, Any]]:
         row: dict[str, Any] = {key: foreign(described.get(key, "")) for key in ("title", "version")}
         row["title"] = row["title"] or name_in_words(name.rpartition("/")[2])
         for key in ("sources", "licenses"):
-            row[key] = [_link(each) for each in _listed(described.get(key, "[]"))]
+            row[key] = [_link(each) for each in strict_json(described.get(key, "[]"), where="table")]
         yield {"id": foreign(name), "hash": foreign(digest), "newest": dates.get(name, ""), **row}
-
-
-def _listed(text: str) -> list[Mapping[str, str]]:
-    return list(strict_json(text, where="table"))
 
 
 def _link(record: Mapping[str, str]) -> dict[str, str]:

@@ -114,26 +114,22 @@ def lever_controls(run: Projection, points: Callable[[Lever], Iterable[str]] = L
 def _lever_control(
     run: Projection, lever: Lever, points: Iterable[str], words: Labels, called: AssumptionLabels
 ) -> LeverControl:
-    if lever.since is not None:
-        unit, numbers = "", np.array([1.0])
-    else:
-        unit, numbers = _unit_and_default(run, lever.name, called)
+    changes = lever.since is not None
+    unit, numbers = ("", np.array([1.0])) if changes else _unit_and_default(run, lever.name, called)
     stops = [_lever_stop(lever, value, unit, words) for value in points]
     middle = float(np.median(numbers)) if len(numbers) else math.nan
-    changes = lever.since is not None
-    about: dict[str, Any] = {"name": lever.name, "label": lever.label, "about": lever.about, "changes": changes}
     if shares := _label_shares(run, lever):
         texts = [fill("share", label=words(label), percent=percent(share)) for label, share in shares.items()]
         likely = max(shares, key=lambda label: shares[label])
-        position = ", ".join(texts) if shares[likely] < 1 else words(likely)
-        return LeverControl(stops=tuple(stops), at=list(shares).index(likely), stated=position, **about)
-    fixed = len(numbers) > 0 and float(np.min(numbers)) == float(np.max(numbers))
-    if not fixed or any(math.isnan(each.size) for each in stops):
+        at, position = list(shares).index(likely), ", ".join(texts) if shares[likely] < 1 else words(likely)
+    elif not len(numbers) or np.min(numbers) != np.max(numbers) or any(math.isnan(each.size) for each in stops):
         at, position = _nearest_stop(stops, middle), _interval_text(numbers, unit)
-        return LeverControl(stops=tuple(stops), at=at, stated=position, **about)
-    own = LeverStop(value="", label=_stop_text(lever, middle, unit), size=middle)
-    stops = _with(stops, own)
-    return LeverControl(stops=tuple(stops), at=stops.index(own), stated=own.label, **about)
+    else:
+        own = LeverStop(value="", label=_stop_text(lever, middle, unit), size=middle)
+        stops = _with(stops, own)
+        at, position = stops.index(own), own.label
+    about: dict[str, Any] = {"name": lever.name, "label": lever.label, "about": lever.about, "changes": changes}
+    return LeverControl(stops=tuple(stops), at=at, stated=position, **about)
 
 
 def _label_shares(run: Projection, lever: Lever) -> dict[str, float]:

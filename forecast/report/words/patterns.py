@@ -43,12 +43,8 @@ def fill(name: str, /, *flags: str, **texts: object) -> str:
     """
     for rule in load_patterns()["texts"][name]:
         if all((flag[1:] not in flags) if flag[0] == "!" else (flag in flags) for flag in rule.get("if", ())):
-            return _fill_slots(rule["text"], texts)
+            return re.sub(r"\{(\w+)\}", lambda brace: str(texts[brace[1]]), rule["text"])
     raise KeyError(f"no rule of the text '{name}' holds for {', '.join(flags)}")
-
-
-def _fill_slots(text: str, texts: Mapping[str, object]) -> str:
-    return re.sub(r"\{(\w+)\}", lambda brace: str(texts[brace[1]]), text)
 
 
 # --- Sentences of a scenario's author ---------------------------------------------------------------------------------
