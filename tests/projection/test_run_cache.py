@@ -14,7 +14,7 @@ from forecast.models import Description, Model, Unfitted
 from forecast.projection.engine import project
 from forecast.projection.model_fits import ModelFits
 from forecast.projection.operations import OPERATIONS
-from forecast.projection.paths.run_cache import BoundedStore, RunCache
+from forecast.projection.paths.run_cache import BoundedStore, RunCache, cache_of_process
 from toolkit import sample
 
 DRAWS = 64
@@ -83,6 +83,17 @@ def test_every_change_of_a_scenario_gives_what_a_fresh_run_gives(machine, shared
     ]  # fmt: skip
     for asked in [*changes, *changes[:3]]:
         same(machine, cache, **asked)
+
+
+def test_a_cache_without_draws_has_what_others_fitted(machine, monkeypatch):
+    fitted, fit = [], ModelFits._fit
+    monkeypatch.setattr(ModelFits, "_fit", lambda self, model: fitted.append(model.name) or fit(self, model))
+    cache = RunCache()
+    for without in (cache, cache_of_process()):
+        project(machine, draws=DRAWS, cache=without)
+        fitted.clear()
+        project(machine, draws=DRAWS, cache=without.without_draws())
+        assert not fitted
 
 
 def test_a_shipped_scenario_gives_what_a_fresh_run_gives():
