@@ -223,7 +223,11 @@ class Updates(Columns):
         """
         if not self._formulas:
             return
-        lost = dict(zip(self.graph.combinations(self.along), self._impossible(), strict=True))
+        if self._references is None:
+            none_left = np.asarray(np.isneginf(np.fmax.reduce(self._total(self.along), axis=0)))
+        else:
+            none_left = self._weight.sums[0] == 0
+        lost = dict(zip(self.graph.combinations(self.along), none_left.ravel().tolist(), strict=True))
         for combination, gone in lost.items():
             if gone:
                 chosen = in_brackets(dict(zip(self.along, combination, strict=True)))
@@ -231,12 +235,6 @@ class Updates(Columns):
                 if all(lost.values()):
                     raise EmptyDataError(f"{self.graph.scenario.where}: {text}")
                 yield text
-
-    def _impossible(self) -> list[bool]:
-        """Tell under which values of the choices no world has weight."""
-        if self._references is not None:
-            return [bool(weight == 0) for weight in self._weight.sums[0].ravel()]
-        return np.asarray(np.isneginf(np.fmax.reduce(self._total(self.along), axis=0))).ravel().tolist()
 
     def weights(self, dims: tuple[str, ...]) -> Array | None:
         """Return the weights of the kept worlds along these choices, among them all of the updates', (draw, ...).

@@ -34,7 +34,6 @@ from forecast.scenarios.quantities.node import Combination
 if TYPE_CHECKING:
     from forecast.projection.evaluate import Block
     from forecast.projection.model_fits import ModelFits
-    from forecast.projection.plan import Plan
 
 #: All worlds that hold a label are lost by chance where this is less likely.
 BY_CHANCE = 1e-3
@@ -188,7 +187,8 @@ def _find_left_out(graph: ScenarioGraph, block: Block) -> LeftOut:
     values |= {name: ranking.needs for name, ranking in scenario.rankings.items()}
     for name, needs in values.items():
         dims, names = graph.dims(needs), [n for n in needs if n not in TIME_NAMES]
-        if not trial.answers(dims, *(partial(_restricted, plan, name, dims) for name in names), required=True):
+        lower = [lambda at, n=n, dims=dims: plan.quantity(n, plan.restrict(n, dims, at)) for n in names]
+        if not trial.answers(dims, *lower, required=True):
             questions.append(name)
     questions += [n for n, each in scenario.firsts.items() if not set(each.first) - set(questions)]
     every = {*scenario.questions, *scenario.figures, *scenario.rankings}
@@ -203,11 +203,6 @@ def _find_left_out(graph: ScenarioGraph, block: Block) -> LeftOut:
         rivals={c: values for c, values in kept.items() if values and values != scenario.choices[c].values},
         drawn=trial.drawn(),
     )
-
-
-def _restricted(plan: Plan, name: str, dims: tuple[str, ...], combination: Combination) -> int:
-    """Return the step of a quantity in a combination of more choices than its own."""
-    return plan.quantity(name, plan.restrict(name, dims, combination))
 
 
 def _with_labels(graph: ScenarioGraph, rivals: Rivals) -> ScenarioGraph:
@@ -259,18 +254,14 @@ def left_out_lines(graph: ScenarioGraph, fits: ModelFits, left_out: LeftOut) -> 
     if fits.as_of is None:
         return []
     told = partial(AsOfWarning, date=iso_date(fits.as_of))
-    younger = [f"{name} ({published})" for name, published in sorted(fits.younger.items())]
     lacking = [error for error in fits.refusals() if isinstance(error, NoDataAtDateError)]
-    found = [told(what="model", reason=str(error)) for error in lacking]
-    if younger:
-        found.append(told(what="younger", names=tuple(younger)))
-    quantities = tuple(name for name in left_out.quantities if not graph.nodes[name].owner)
-    if quantities:
-        found.append(told(what="quantities", names=quantities))
-    if left_out.questions:
-        found.append(told(what="questions", names=tuple(left_out.questions)))
-    for name, values in {**left_out.rivals, **left_out.drawn}.items():
-        found.append(told(what="rivals", reason=printable(name, 60), names=tuple(values)))
-    if left_out.limits:
-        found.append(told(what="limits", names=tuple(name for name, _ in left_out.limits)))
-    return [*found]
+    named = {
+        "younger": [f"{name} ({published})" for name, published in sorted(fits.younger.items())],
+        "quantities": [name for name in left_out.quantities if not graph.nodes[name].owner],
+        "questions": left_out.questions,
+        "limits": [name for name, _ in left_out.limits],
+    }
+    *most, limits = [told(what=what, names=tuple(names)) if names else None for what, names in named.items()]
+    rivals = {**left_out.rivals, **left_out.drawn}.items()
+    held = [told(what="rivals", reason=printable(name, 60), names=tuple(values)) for name, values in rivals]
+    return [*(told(what="model", reason=str(error)) for error in lacking), *filter(None, (*most, *held, limits))]

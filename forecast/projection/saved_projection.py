@@ -54,11 +54,6 @@ def _unless_refused(test: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return good
 
 
-def _square(value: Any) -> bool:
-    size = len(value["of"])
-    return [len(row) for row in value["matrix"]] == [size] * size
-
-
 _DATE_SCHEMA = ValueSchema(
     "a date", _unless_refused(lambda v: isinstance(v, str) and not np.isnat(np.datetime64(v, "s")))
 )
@@ -75,7 +70,7 @@ _GROUP = RefinedSchema(
         {"of": _TEXTS_SCHEMA, "matrix": ListSchema(ListSchema(NUMBER))}, {"fitted": MappingSchema(_TEXTS_SCHEMA)}
     ),
     "a square matrix",
-    _square,
+    lambda v: [len(row) for row in v["matrix"]] == [len(v["of"])] * len(v["of"]),
 )
 _BOUNDS = RefinedSchema(
     ObjectSchema(

@@ -66,9 +66,7 @@ def first_order(
     if answer is None:
         raise UnknownNameError("question", question, list(run.answers))
     known = run.derived[first_order, question]  # of one page several parts ask for the same
-    if "shares" not in known:
-        known["shares"] = _shares(run, answer, among)
-    return list(known["shares"])
+    return list(known.get("shares") or known.setdefault("shares", _shares(run, answer, among)))
 
 
 def _shares(

@@ -56,12 +56,12 @@ def movable(run: Projection) -> list[Lever]:
 
 def computed_points(run: Projection, lever: Lever) -> tuple[str, ...]:
     """Return at what a lever of a projection is computed beside where it stands: its ends, and places between."""
-    quantity, stands = run.quantities.get(lever.name), None
     if lever.since is not None:
-        stands = 1.0, ""
-    elif quantity is not None and quantity.kind != "regime" and quantity.fixed is not None:
-        stands = quantity.fixed, quantity.unit
-    return lever.points(N_COMPUTED_POINTS, stands)
+        return lever.points(N_COMPUTED_POINTS, (1.0, ""))
+    quantity = run.quantities.get(lever.name)
+    if quantity is None or quantity.kind == "regime" or quantity.fixed is None:
+        return lever.points(N_COMPUTED_POINTS)
+    return lever.points(N_COMPUTED_POINTS, (quantity.fixed, quantity.unit))
 
 
 def lever_points(

@@ -12,7 +12,6 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import PurePosixPath
 from typing import Any
 
 import numpy as np
@@ -200,20 +199,7 @@ def _concatenate_runs(every: Sequence[Parts], key: str, labels: list[str], touch
             )
             made = made.assign({n: joined[n].transpose(*data[0][n].dims, name) for n in present})
         out[path] = made[names] if names and group != "observed" else made  # without names it would lose its dates
-    return _in_file_order(out), _joined_attributes(about, name, labels)
-
-
-def _in_file_order(groups: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
-    """Return groups in the order that files have: those around others first, and what is left of the past last."""
-    past = {path: data for path, data in groups.items() if path.startswith("/past/")}
-    every = dict.fromkeys(
-        str(each)
-        for path in groups
-        if path not in past
-        for each in reversed((PurePosixPath(path), *PurePosixPath(path).parents))
-    )
-    every.pop("/", None)
-    return {path: groups.get(path, xr.Dataset()) for path in sorted(every, key=lambda path: path.count("/"))} | past
+    return out, _joined_attributes(about, name, labels)
 
 
 def _joined_attributes(every: Sequence[Mapping[str, Any]], name: str, labels: list[str]) -> dict[str, Any]:

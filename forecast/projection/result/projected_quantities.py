@@ -169,8 +169,11 @@ def projected_limits(run: Projection) -> Iterator[ProjectedLimit]:
         for bound in (part for part in ("limit", "at_least") if part in own):
             data = run.dataset(f"limits/{name}")
             for chosen, shares in combinations(data[bound], ("time",)):
-                read = _from_counts if f"{bound}_ever" in data else _from_draws
-                ever, first = read(run, data, name, bound, chosen)
+                if f"{bound}_ever" in data:
+                    ever = float(data[f"{bound}_ever"].sel(chosen))
+                    first = [iso(stamp) for stamp in data[f"{bound}_first"].sel(chosen).values]
+                else:
+                    ever, first = _from_draws(run, data, name, bound, chosen)
                 yield ProjectedLimit(
                     name=name,
                     bound=bound,
@@ -183,17 +186,10 @@ def projected_limits(run: Projection) -> Iterator[ProjectedLimit]:
                 )
 
 
-def _from_counts(
-    run: Projection, data: xr.Dataset, name: str, bound: str, chosen: dict[str, str]
-) -> tuple[float, list[str | None]]:
-    """Return in how many of the counted worlds a bound binds at all, and when it first does."""
-    return float(data[f"{bound}_ever"].sel(chosen)), [iso(stamp) for stamp in data[f"{bound}_first"].sel(chosen).values]
-
-
 def _from_draws(
     run: Projection, data: xr.Dataset, name: str, bound: str, chosen: dict[str, str]
 ) -> tuple[float, list[str | None]]:
-    """Return the same from all worlds."""
+    """Return in how many worlds a bound binds at all, and when it first does in these."""
     dates = data[f"{bound}_date"].sel(chosen).values
     weights, ever = select(run.weights, chosen), ~np.isnat(dates)
     own = np.full(ever.sum(), 1.0) if weights is None else weights[ever]

@@ -192,11 +192,8 @@ def _interval_text(numbers: np.ndarray[Any, Any], unit: str) -> str:
 def _nearest_stop(stops: list[LeverStop], size: float) -> int:
     """Return the place of the stop that is nearest, by ratio where all are positive."""
     sizes = np.array([each.size for each in stops])
-    if not np.isfinite(sizes).all() or not math.isfinite(size):
-        return 0
-    if size > 0 and (sizes > 0).all():
-        return int(np.abs(np.log(sizes / size)).argmin())
-    return int(np.abs(sizes - size).argmin())
+    far = np.abs(np.log(sizes / size) if size > 0 and (sizes > 0).all() else sizes - size)
+    return int(np.nan_to_num(far, nan=math.inf).argmin())
 
 
 # --- Answers at places of levers --------------------------------------------------------------------------------------
