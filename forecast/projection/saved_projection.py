@@ -100,14 +100,9 @@ _FIGURE = RefinedSchema(
     "a value or a growth",
     lambda v: ("growth" in v) != ("value" in v),
 )
+_CHOSEN = MappingSchema(TEXT)
 _FAILING = ObjectSchema(
-    {
-        "name": TEXT,
-        "choices": MappingSchema(TEXT),
-        "worlds": _POSITIVE_COUNT_SCHEMA,
-        "first": _DATE_SCHEMA,
-        "reason": TEXT,
-    }
+    {"name": TEXT, "choices": _CHOSEN, "worlds": _POSITIVE_COUNT_SCHEMA, "first": _DATE_SCHEMA, "reason": TEXT}
 )
 _MODEL_SCHEMA = ObjectSchema(
     {
@@ -185,7 +180,7 @@ _ATTRIBUTES = ObjectSchema(
         "baseline": MappingSchema(_BASELINE),
         "scenario_text": TEXT,
         "failing": ListSchema(_FAILING),
-        "absent": ListSchema(ObjectSchema({"choices": MappingSchema(TEXT), "said": TEXT})),
+        "absent": ListSchema(ObjectSchema({"choices": _CHOSEN, "said": TEXT})),
     },
 )
 
@@ -280,13 +275,8 @@ def check_projection(tree: xr.DataTree, where: str) -> None:
 
 def _check_names(about: Mapping[str, Any], where: str) -> None:
     """Check that what is named is there, and the weights of choices: reading looks names up and draws by weights."""
-    rankings, weights = about.get("rankings", {}).values(), about.get("rivals", {})
-    of_choices = [
-        *about.get("definitions", ()),
-        *about.get("sweep", ()),
-        *weights,
-        *(each["over"] for each in rankings),
-    ]
+    weights, ranked = about.get("rivals", {}), [each["over"] for each in about.get("rankings", {}).values()]
+    of_choices = [*about.get("definitions", ()), *about.get("sweep", ()), *weights, *ranked]
     events = [event for each in about.get("first", {}).values() for event in each["first"]]
     for key, names in (("choices", of_choices), ("questions", events)):
         for name in names:

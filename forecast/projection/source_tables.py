@@ -166,11 +166,9 @@ def _last_in(dataset: xr.Dataset, as_of: float | None) -> Any:
     dated = [column for column in dataset.variables.values() if column.dtype.kind == "M"]
     if len(dated) != 1:
         return None
-    values = dated[0].values.ravel()
-    if (
-        PLANNED_COLUMN in dataset and dataset[PLANNED_COLUMN].shape == dated[0].shape
-    ):  # nobody has observed what is planned
-        values = values[dataset[PLANNED_COLUMN].values.ravel() != "yes"]
+    values, planned = dated[0].values.ravel(), dataset.get(PLANNED_COLUMN)
+    if planned is not None and planned.shape == dated[0].shape:  # nobody has observed what is planned
+        values = values[planned.values.ravel() != "yes"]
     values = values[~np.isnat(values)]
     if as_of is not None:
         values = values[values < from_decimal_year([as_of])[0]]

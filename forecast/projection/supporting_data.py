@@ -181,11 +181,8 @@ def _is_fitted(graph: ScenarioGraph, name: str) -> bool:
 
 def _has_positive_weight(graph: ScenarioGraph, own: Sequence[str], combination: Combination) -> bool:
     """Tell whether rivals that are pooled count this one."""
-    for choice, value in zip(own, combination, strict=True):
-        stated = graph.scenario.choices[choice]
-        if stated.weights and not stated.weights[stated.values.index(value)]:
-            return False
-    return True
+    pairs = ((graph.scenario.choices[choice], value) for choice, value in zip(own, combination, strict=True))
+    return all(not stated.weights or stated.weights[stated.values.index(value)] for stated, value in pairs)
 
 
 def _once_each(series: Series, own: Sequence[str]) -> tuple[Array, dict[str, Any], NDArray[np.str_]]:

@@ -48,10 +48,10 @@ class LeverPoint:
 def movable(run: Projection) -> list[Lever]:
     """Return the levers of a projection that are numbers: the values of a choice stand side by side in it already.
 
-    Growth that was changed already is left out, for it would be changed twice.
+    There are none in a sweep. Growth that was changed already is left out, for it would be changed twice.
     """
-    changed = {str(change.get("of")) for change in run.settings.changes}
-    return [each for each in run.levers if not each.choice and not (each.since is not None and each.name in changed)]
+    changed, every = {str(change.get("of")) for change in run.settings.changes}, () if run.swept else run.levers
+    return [each for each in every if not each.choice and not (each.since is not None and each.name in changed)]
 
 
 def computed_points(run: Projection, lever: Lever) -> tuple[str, ...]:
@@ -100,13 +100,12 @@ def lever_points(
     from forecast.projection.engine import loaded, project
     from forecast.projection.paths.run_cache import RunCache
 
-    levers = [] if run.swept else movable(run)
-    if not levers or draws < 1:
+    if not (levers := movable(run)) or draws < 1:
         return
     settings, cache = run.settings, RunCache(_CACHE_BYTES)
     draws = min(draws, settings.draws)
-    grid = {"until": settings.until, "start": settings.start, "step": settings.step}
-    options: dict[str, Any] = {**grid, "seed": settings.seed, "as_of": settings.as_of, "draws": draws, "cache": cache}
+    options: dict[str, Any] = {key: getattr(settings, key) for key in ("until", "start", "step", "seed", "as_of")}
+    options |= {"draws": draws, "cache": cache}
     own, base_scenario = {**settings.set, **settings.swap}, loaded(scenario)
     changes = [_change_record(each) for each in settings.changes[len(base_scenario.changes) :]]  # beside the scenario's
     base = run if settings.draws == draws else _first_worlds(run, draws)

@@ -108,7 +108,7 @@ def lever_controls(run: Projection, points: Callable[[Lever], Iterable[str]] = L
     [('Goal', 6, '2.25 FLOP')]
     """
     words, called = Labels(run), AssumptionLabels(run)
-    return [] if run.swept else [_lever_control(run, lever, points(lever), words, called) for lever in movable(run)]
+    return [_lever_control(run, lever, points(lever), words, called) for lever in movable(run)]
 
 
 def _lever_control(
