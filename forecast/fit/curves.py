@@ -16,9 +16,7 @@ from forecast.fit.data.observations import Observations
 from forecast.fit.inference.covariance import assess_parameters
 from forecast.fit.kernels.general import natural
 from forecast.fit.problem.poles import POLE_AMONG_DATA, POLE_BY_CHANCE, Poles, poles_of
-from forecast.fit.problem.problem import Problem
-from forecast.fit.problem.setting import Setting
-from forecast.fit.problem.target import MAX_UNBLOCKED_POINTS, Target
+from forecast.fit.problem.problem import MAX_UNBLOCKED_POINTS, Problem, Setting, Target
 from forecast.fit.solutions import Solutions
 from forecast.fit.solve import batch_solver, newton
 from forecast.fit.solve.domain import MAX_FINITE_SHARE, check_domain

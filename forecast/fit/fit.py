@@ -16,7 +16,7 @@ from forecast.base.operators import Operators
 from forecast.errors import FitError, RoundedConstantsWarning, UncertaintyError, printable
 from forecast.fit.any_fit import AnyFit
 from forecast.fit.notes import notes_of_fit
-from forecast.fit.problem.coordinates import law_label
+from forecast.fit.problem.problem import law_label
 
 if TYPE_CHECKING:
     from forecast.contract.specs import PublishedFit

@@ -22,10 +22,8 @@ from forecast.fit.inference.bootstrap import Resampling, with_replicates
 from forecast.fit.inference.resample import check_replicates as check_resampling
 from forecast.fit.inference.uncertainty import join_uncertainties, placed
 from forecast.fit.options import FitRequest
-from forecast.fit.problem.coordinates import law_label, solver_coordinates, start_in_coordinates
 from forecast.fit.problem.errors_in_variables import Orthogonal
-from forecast.fit.problem.problem import Problem
-from forecast.fit.problem.setting import Setting
+from forecast.fit.problem.problem import Problem, Setting, law_label, solver_coordinates, start_in_coordinates
 from forecast.fit.solutions import Solutions
 from forecast.fit.solve import newton
 from forecast.fit.solve.domain import check_domain
@@ -38,8 +36,7 @@ from forecast.tables.schema import separate
 if TYPE_CHECKING:
     from forecast.fit.data.observations import Observations
     from forecast.fit.options import FitRequest
-    from forecast.fit.problem.problem import Problem
-    from forecast.fit.problem.setting import Setting
+    from forecast.fit.problem.problem import Problem, Setting
 
 
 def fit_law(law: Law, data: Any, request: FitRequest) -> Any:

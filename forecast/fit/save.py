@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from forecast.fit.data.observations import Observations
     from forecast.fit.fits import Fits
     from forecast.fit.inference.bootstrap_replicates import Replicates
-    from forecast.fit.problem.setting import Setting
+    from forecast.fit.problem.problem import Setting
     from forecast.fit.solutions import Solutions
     from forecast.laws import Law
 
@@ -320,8 +320,7 @@ def _read_saved(tree: xr.DataTree, where: str) -> Fit | Fits:
 
 def _build_solutions(law: Law, record: Mapping[str, Any], arrays: Mapping[str, Any], where: str) -> Solutions:
     from forecast.fit.objectives import find_objective
-    from forecast.fit.problem.coordinates import law_label, solver_coordinates
-    from forecast.fit.problem.setting import Setting
+    from forecast.fit.problem.problem import Setting, law_label, solver_coordinates
     from forecast.fit.solutions import Solutions
 
     objective = find_objective(record["objective"])

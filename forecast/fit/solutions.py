@@ -17,8 +17,7 @@ from forecast.fit.inference.profile_endpoints import Optima
 from forecast.fit.inference.uncertainty import Uncertainty, join_uncertainties
 from forecast.fit.kernels.general import natural
 from forecast.fit.problem.poles import POLE_BY_CHANCE
-from forecast.fit.problem.problem import Problem
-from forecast.fit.problem.target import Target
+from forecast.fit.problem.problem import Problem, Target
 from forecast.fit.sizes import CHUNK_ELEMENTS
 from forecast.fit.solve.multistart import outcome
 
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from forecast.fit.data.observations import Observations
     from forecast.fit.inference.bootstrap_replicates import Replicates
     from forecast.fit.objectives.objective import Objective
-    from forecast.fit.problem.setting import Setting
+    from forecast.fit.problem.problem import Setting
     from forecast.laws import Law
 
 

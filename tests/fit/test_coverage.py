@@ -12,8 +12,7 @@ from forecast.fit.diagnostics.identifiability import edge_reasons
 from forecast.fit.inference.profile_endpoints import Optima, ProfileEndpoints
 from forecast.fit.objectives import find_objective
 from forecast.fit.options import FitRequest
-from forecast.fit.problem.coordinates import solver_coordinates
-from forecast.fit.problem.setting import Setting
+from forecast.fit.problem.problem import Setting, solver_coordinates
 from forecast.fit.solve import newton
 from forecast.fit.solve.starts import Grid
 from forecast.fit.solver_options import ProfileOptions, SolverOptions

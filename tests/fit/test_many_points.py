@@ -37,8 +37,8 @@ def test_points_in_pieces_give_the_same_fit(case: str, monkeypatch: pytest.Monke
     law, data, options = CASES[case]
     law = forecast.law(law) if isinstance(law, str) else law
     whole = law.fit(data, **options)
-    monkeypatch.setattr("forecast.fit.problem.target.MAX_UNBLOCKED_POINTS", 100)
-    monkeypatch.setattr("forecast.fit.problem.target.CACHE_ELEMENTS", 64)
+    monkeypatch.setattr("forecast.fit.problem.problem.MAX_UNBLOCKED_POINTS", 100)
+    monkeypatch.setattr("forecast.fit.problem.problem.CACHE_ELEMENTS", 64)
     pieces = law.fit(data, **options)
     for name in law.parameters:
         assert float(pieces.params[name]) == pytest.approx(float(whole.params[name]), rel=1e-9)

@@ -5,9 +5,7 @@ import pytest
 
 import forecast
 from forecast.fit.objectives import find_objective
-from forecast.fit.problem.coordinates import Coordinates
-from forecast.fit.problem.problem import kernel_for
-from forecast.fit.problem.target import Target
+from forecast.fit.problem.problem import Coordinates, Target, kernel_for
 from forecast.fit.solve.newton import solve
 from toolkit import sample
 

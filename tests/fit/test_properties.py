@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import forecast
-from forecast.fit.problem import problem, setting
+from forecast.fit.problem import problem
 
 NOISE = 0.02
 
@@ -170,8 +170,7 @@ def test_two_engines_agree(name, objective, monkeypatch):
             kinds = []
             make = problem.kernel_for
             noted = lambda *a, make=make, kinds=kinds: kinds.append(make(*a)) or kinds[-1]  # noqa: E731
-            for module in (problem, setting):
-                patch.setattr(module, "kernel_for", noted)
+            patch.setattr(problem, "kernel_for", noted)
             quick = case.fit(y, objective=objective, **options)
             patch.setattr(problem, "power_terms", lambda *a: None)
             slow = case.fit(y, objective=objective, **options)

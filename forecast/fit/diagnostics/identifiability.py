@@ -22,8 +22,7 @@ from forecast.fit.fit import Fit
 from forecast.fit.inference import profile
 from forecast.fit.inference.profile import ProfileCurve
 from forecast.fit.inference.uncertainty import ROUNDING_REASON
-from forecast.fit.problem.problem import Problem
-from forecast.fit.problem.target import RESIDUAL_RTOL
+from forecast.fit.problem.problem import RESIDUAL_RTOL, Problem
 from forecast.fit.solutions import Solutions
 from forecast.fit.solve.domain import law_values, likely_parameters
 from forecast.formula import tree

@@ -29,8 +29,7 @@ from forecast.fit.inference.resample import (
     draw_blocks,
 )
 from forecast.fit.objectives.objective import robust_scale
-from forecast.fit.problem.problem import Problem
-from forecast.fit.problem.target import Target
+from forecast.fit.problem.problem import Problem, Target
 from forecast.fit.sizes import OPTIMUM_RTOL, STEP_TOLERANCE, TABLE_ELEMENTS, UNCHECKED_STEP_TOLERANCE
 from forecast.fit.solve import newton
 from forecast.fit.solve.newton import NewtonResult

@@ -13,7 +13,7 @@ from forecast.base.arrays import Array
 from forecast.errors import UsageError, printable
 from forecast.fit.data.groups import number_label
 from forecast.fit.fit import Fit
-from forecast.fit.problem.coordinates import solver_coordinates
+from forecast.fit.problem.problem import solver_coordinates
 from forecast.fit.solutions import Solutions
 from forecast.laws.grouped import Grouped
 

@@ -19,13 +19,12 @@ from forecast.fit.inference.uncertainty import Uncertainty
 from forecast.fit.kernels.general import natural
 from forecast.fit.objectives.objective import robust_scale
 from forecast.fit.problem.errors_in_variables import Orthogonal, covariance
-from forecast.fit.problem.problem import Problem, on_bound
-from forecast.fit.problem.target import RESIDUAL_RTOL, Target
+from forecast.fit.problem.problem import RESIDUAL_RTOL, Problem, Target, on_bound
 from forecast.fit.sizes import CHUNK_ELEMENTS
 from forecast.fit.solve.steps import solve_damped
 
 if TYPE_CHECKING:
-    from forecast.fit.problem.coordinates import Coordinates
+    from forecast.fit.problem.problem import Coordinates
     from forecast.laws import Law
 
 _Rows: TypeAlias = IntArray | slice

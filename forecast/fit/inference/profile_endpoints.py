@@ -19,8 +19,7 @@ import numpy as np
 from forecast.base import budgets
 from forecast.base.arrays import Array, BoolArray, IntArray
 from forecast.base.roots import chandrupatla
-from forecast.fit.problem.coordinates import Coordinates
-from forecast.fit.problem.target import Target
+from forecast.fit.problem.problem import Coordinates, Target
 from forecast.fit.sizes import UNCHECKED_STEP_TOLERANCE
 from forecast.fit.solve import newton
 

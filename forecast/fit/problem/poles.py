@@ -20,8 +20,7 @@ from forecast.formula import tree
 from forecast.formula.tree import Binary, Call, Name, Node, Number, Unary
 
 if TYPE_CHECKING:
-    from forecast.fit.problem.coordinates import Coordinates
-    from forecast.fit.problem.problem import Problem
+    from forecast.fit.problem.problem import Coordinates, Problem
     from forecast.laws import Law
 
 

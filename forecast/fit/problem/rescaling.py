@@ -27,9 +27,7 @@ from forecast.laws.implicit import Implicit
 if TYPE_CHECKING:
     from forecast.fit.data.observations import Observations
     from forecast.fit.objectives.objective import Objective
-    from forecast.fit.problem.coordinates import Coordinates
-    from forecast.fit.problem.problem import Problem
-    from forecast.fit.problem.target import Target
+    from forecast.fit.problem.problem import Coordinates, Problem, Target
     from forecast.laws import Law
 
 

@@ -10,9 +10,8 @@ import numpy as np
 
 from forecast.base.arrays import Array, IntArray
 from forecast.fit.objectives.losses import Squares
-from forecast.fit.problem.problem import kernel_for
+from forecast.fit.problem.problem import Target, kernel_for
 from forecast.fit.problem.rescaling import rescaled_curves
-from forecast.fit.problem.target import Target
 from forecast.fit.sizes import OPTIMUM_RTOL, STEP_TOLERANCE, UNCHECKED_STEP_TOLERANCE
 from forecast.fit.solve import newton, threshold
 from forecast.fit.solve.newton import NewtonResult

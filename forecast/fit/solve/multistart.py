@@ -13,9 +13,8 @@ from forecast.base import budgets
 from forecast.base.arrays import Array
 from forecast.fit.problem.errors_in_variables import Orthogonal
 from forecast.fit.problem.poles import POLE_AMONG_DATA, pole_remark
-from forecast.fit.problem.problem import Problem, on_bound
+from forecast.fit.problem.problem import RESIDUAL_RTOL, Problem, on_bound
 from forecast.fit.problem.rescaling import Rescaled, rescale_problem
-from forecast.fit.problem.target import RESIDUAL_RTOL
 from forecast.fit.sizes import OPTIMUM_RTOL
 from forecast.fit.solve import newton, threshold
 from forecast.fit.solve.newton import MAX_RELATIVE_OFFSET, refine

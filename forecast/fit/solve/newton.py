@@ -14,8 +14,7 @@ import numpy as np
 
 from forecast.base import budgets
 from forecast.base.arrays import Array, BoolArray, IntArray
-from forecast.fit.problem.problem import on_bound
-from forecast.fit.problem.target import Target
+from forecast.fit.problem.problem import Target, on_bound
 from forecast.fit.sizes import CACHE_ELEMENTS
 from forecast.fit.solve.steps import curvature, decrement, frozen, relative, saddle_free, solve_damped
 

@@ -26,10 +26,8 @@ from forecast.laws.grouped import Grouped
 
 if TYPE_CHECKING:
     from forecast.fit.data.observations import Observations
-    from forecast.fit.problem.coordinates import Coordinates
     from forecast.fit.problem.poles import Poles
-    from forecast.fit.problem.problem import Problem
-    from forecast.fit.problem.target import Target
+    from forecast.fit.problem.problem import Coordinates, Problem, Target
     from forecast.fit.solver_options import GridOptions
     from forecast.laws import Law
 

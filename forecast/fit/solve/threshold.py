@@ -16,7 +16,7 @@ from forecast.fit.objectives.objective import effective_rows, robust_scale
 from forecast.fit.solve import newton
 
 if TYPE_CHECKING:
-    from forecast.fit.problem.target import Target
+    from forecast.fit.problem.problem import Target
     from forecast.fit.solve.newton import NewtonResult
 
 

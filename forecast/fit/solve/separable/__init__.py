@@ -13,7 +13,7 @@ from forecast.fit.solve.separable.variable_projection import Projected, project_
 
 if TYPE_CHECKING:
     from forecast.fit.data.observations import Observations
-    from forecast.fit.problem.target import Target
+    from forecast.fit.problem.problem import Target
     from forecast.fit.solve.newton import NewtonResult
     from forecast.laws import Law
 

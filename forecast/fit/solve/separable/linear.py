@@ -16,8 +16,7 @@ import numpy as np
 
 from forecast.base.arrays import Array, BoolArray
 from forecast.fit.kernels.general import program_of
-from forecast.fit.problem.problem import Problem
-from forecast.fit.problem.target import Target
+from forecast.fit.problem.problem import Problem, Target
 from forecast.fit.sizes import CHUNK_ELEMENTS
 from forecast.fit.solve.newton import NewtonResult
 from forecast.fit.solve.starts import linear_parameters

@@ -18,7 +18,7 @@ import numpy as np
 from forecast.base import budgets
 from forecast.base.arrays import Array, BoolArray, IntArray
 from forecast.fit.problem.poles import Poles, poles_of, speaks_for_pole
-from forecast.fit.problem.target import RESIDUAL_RTOL, Target
+from forecast.fit.problem.problem import RESIDUAL_RTOL, Target
 from forecast.fit.sizes import CHUNK_ELEMENTS, OPTIMUM_RTOL
 from forecast.fit.solve.newton import NewtonResult, unsolved_result
 from forecast.fit.solve.separable.basis import Basis, Sums, basis_of
@@ -27,7 +27,7 @@ from forecast.fit.solve.steps import solve_damped
 
 if TYPE_CHECKING:
     from forecast.fit.data.observations import Observations
-    from forecast.fit.problem.coordinates import Coordinates
+    from forecast.fit.problem.problem import Coordinates
     from forecast.fit.solver_options import GridOptions
     from forecast.laws import Law
 
