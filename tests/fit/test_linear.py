@@ -6,7 +6,7 @@ import xarray as xr
 from scipy.optimize import lsq_linear
 
 from forecast import Law
-from forecast.fit.solve.separable.linear import bounded_squares
+from forecast.fit.solve.linear import bounded_squares
 from toolkit import sample
 
 LINE = Law("a + b*x", variables=["x"])

@@ -7,7 +7,6 @@ from scipy.optimize import least_squares
 
 import forecast
 from forecast.fit.solve import separable
-from forecast.fit.solve.separable import variable_projection
 
 RNG = np.random.default_rng(7)
 COUNT = 60
@@ -52,8 +51,8 @@ def dataset(law_, x, y, **columns):
 def compared(law_, data, monkeypatch, **options):
     """Return the fits by the quick way and by the general solver."""
     used = []
-    solve = variable_projection.Projected.solve
-    monkeypatch.setattr(variable_projection.Projected, "solve", lambda *a: used.append(solve(*a)) or used[-1])
+    solve = separable.Projected.solve
+    monkeypatch.setattr(separable.Projected, "solve", lambda *a: used.append(solve(*a)) or used[-1])
     quick = law_.fit(data, by="curve", objective="least_squares", **options)
     assert used[0].settled.mean() > 0.9, "the quick way does not do the work"
     monkeypatch.setattr(separable, "project_problem", lambda *a: None)

@@ -17,8 +17,8 @@ from forecast.fit.problem.problem import RESIDUAL_RTOL, Problem, on_bound
 from forecast.fit.problem.rescaling import Rescaled, rescale_problem
 from forecast.fit.sizes import OPTIMUM_RTOL
 from forecast.fit.solve import newton, threshold
+from forecast.fit.solve.linear import solved_directly
 from forecast.fit.solve.newton import MAX_RELATIVE_OFFSET, refine
-from forecast.fit.solve.separable import solved_directly
 from forecast.fit.solve.starts import Grid
 from forecast.fit.solver_options import MultistartOptions
 
