@@ -18,7 +18,7 @@ from forecast.fit.kernels.general import natural
 from forecast.fit.problem.poles import POLE_AMONG_DATA, POLE_BY_CHANCE, Poles, poles_of
 from forecast.fit.problem.problem import MAX_UNBLOCKED_POINTS, Problem, Setting, Target
 from forecast.fit.solutions import Solutions
-from forecast.fit.solve import batch_solver, newton
+from forecast.fit.solve import multistart, newton
 from forecast.fit.solve.domain import MAX_FINITE_SHARE, check_domain
 from forecast.fit.solve.multistart import count_agreeing, is_optimum, is_too_few, pole_remark_of, search
 
@@ -71,7 +71,7 @@ def _converged_in_batch(
     setting: Setting, observations: Observations, problem: Problem, start: Array | None
 ) -> Solutions | None:
     part = observations.as_curves()
-    target, solved, normal, starts = batch_solver.solve_batch(
+    target, solved, normal, starts = multistart.solve_batch(
         setting.law, part, setting.target(part), None if start is None else start[:, None],
         grid=False,
     )  # fmt: skip
@@ -129,7 +129,7 @@ def _per_curve_options(target: Target) -> dict[str, Array]:
 
 def fit_curves(setting: Setting, part: Observations, start: Array | None, seed: int) -> Solutions:
     """Fit some curves; what is not settled at once is searched with more starts, one by one."""
-    target, solved, bread, starts = batch_solver.solve_batch(setting.law, part, setting.target(part), start)
+    target, solved, bread, starts = multistart.solve_batch(setting.law, part, setting.target(part), start)
     poles = poles_of(setting.law, setting.coordinates, part.variables, part.weights)
     doubted = _with_pole(poles, setting, solved)
     if start is None:

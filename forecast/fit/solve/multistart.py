@@ -1,26 +1,288 @@
-"""The search for the optimum of one data set: rounds of starts until they agree; options that come from the data."""
+"""The search for the optimum, of one data set or of many curves, and options of an objective that come from the data.
+
+One data set is solved from rounds of starts until they agree; each of many curves from its best start, and what did not
+arrive from it is tried again. Huber's threshold and the width of a quantile's kink are shares of the residuals' scale:
+a threshold and its fit depend on each other, and are found in turns.
+"""
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from forecast.base import budgets
-from forecast.base.arrays import Array
+from forecast.base.arrays import Array, IntArray
+from forecast.fit.objectives.losses import HUBER_FACTOR, Squares
+from forecast.fit.objectives.objective import effective_rows, robust_scale
 from forecast.fit.problem.errors_in_variables import Orthogonal
 from forecast.fit.problem.poles import POLE_AMONG_DATA, pole_remark
-from forecast.fit.problem.problem import RESIDUAL_RTOL, Problem, on_bound
-from forecast.fit.problem.rescaling import Rescaled, rescale_problem
-from forecast.fit.sizes import OPTIMUM_RTOL
-from forecast.fit.solve import newton, threshold
+from forecast.fit.problem.problem import RESIDUAL_RTOL, Problem, Target, kernel_for, on_bound
+from forecast.fit.problem.rescaling import Rescaled, rescale_problem, rescaled_curves
+from forecast.fit.sizes import OPTIMUM_RTOL, STEP_TOLERANCE, UNCHECKED_STEP_TOLERANCE
+from forecast.fit.solve import newton
 from forecast.fit.solve.linear import solved_directly
-from forecast.fit.solve.newton import MAX_RELATIVE_OFFSET, refine
-from forecast.fit.solve.starts import Grid
+from forecast.fit.solve.newton import MAX_RELATIVE_OFFSET, NewtonResult, refine
+from forecast.fit.solve.separable import solve_separable
+from forecast.fit.solve.starts import Grid, coarse_grid
 from forecast.fit.solver_options import MultistartOptions
+
+if TYPE_CHECKING:
+    from forecast.fit.data.observations import Observations
+    from forecast.laws import Law
+
+
+FINAL_OPTIONS: dict[str, Any] = {"tolerance": STEP_TOLERANCE, "blind": UNCHECKED_STEP_TOLERANCE}
+#: What a walk over a whole grid counts as: more than one start.
+GRID = 2
+
+
+#: A way to solve curves: law, curves, target, starts that were given -> target, ends, starts.
+Way: TypeAlias = "Callable[[Law, Observations, Target, Array | None], tuple[Target, NewtonResult, Counts]]"
+#: (2, B): how many starts led to an end, and how many there were.
+Counts: TypeAlias = IntArray
+
+
+def solve_batch(
+    law: Law, observations: Observations, target: Target, start: Array | None = None, *, grid: bool = True
+) -> tuple[Target, NewtonResult, Array | None, Counts]:
+    """Solve every curve.
+
+    Parameters
+    ----------
+    law : forecast.Law
+    observations : Observations
+        The curves.
+    target : Target
+        What is minimised.
+    start : ndarray, optional
+        (k, B), starts that were given: solve from these and from nowhere else.
+    grid : bool
+        Start from a grid where the law has no shorter way; else such curves come back untried.
+
+    Returns
+    -------
+    Target
+        With the options that come from the data.
+    Solved
+    ndarray or None
+        (k, k, B): half the Gauss-Newton Hessian, of which covariances are made, of the curves for which the last step
+        has gone all the way; nan for the others.
+    ndarray of int
+        (2, B): how many starts led there, and how many there were.
+    """
+    otherwise = _solve_from_grid if grid else _leave_unsolved
+    if start is not None or target.objective.is_open(target.options):
+        robust = functools.partial(_solve_curves, grid=grid)
+        target, solved, starts = _solve_rescaled(law, observations, target, robust, start)
+        return target, solved, None, starts
+    found = solve_separable(law, observations, target, UNCHECKED_STEP_TOLERANCE)
+    bread: Array | None = None
+    if found is not None:
+        solved, form = found
+        # of a walk over a grid every value was a start, and all led to one place
+        starts = np.full((2, solved.value.size), 1 if form is None else GRID)
+        bread, left = 0.5 * solved.hessian, np.flatnonzero(~solved.settled)
+        bread[:, :, left] = np.nan
+        if left.size and form is not None:
+            at, rows = form.edges(target.take(left), left)
+            steps = target.solver.multistart.batch_iterations
+            again = newton.solve(target.take(left[rows]), at, iterations=steps, **FINAL_OPTIONS)
+            solved.put(again, left[rows])
+    elif (nearly := _from_relative(law, observations, target)) is not None:
+        solved, starts = nearly, np.full((2, nearly.value.size), GRID)
+    else:
+        target, solved, starts = _solve_rescaled(law, observations, target, otherwise)
+        return target, solved, None, starts
+    left = np.flatnonzero(~solved.settled)
+    if left.size:
+        _, again, starts[:, left] = _solve_rescaled(law, observations.take(left), target.take(left), otherwise)
+        solved.put(again, left)
+    return target, solved, bread, starts
+
+
+def _from_relative(law: Law, observations: Observations, target: Target) -> NewtonResult | None:
+    """Solve squares of logarithms from those of relative residuals, for laws that are linear in all but one parameter.
+
+    Returns
+    -------
+    Solved or None
+        None where the law or the objective is another.
+    """
+    if target.objective.scale != "residual" or not target.objective.log:
+        return None
+    y, weights = target.objective.nearby_squares(observations.y, observations.weights, target.options)
+    kernel = kernel_for(target.coordinates.placement(law, observations.variables, link=False))
+    relative = replace(target, kernel=kernel, objective=Squares("squares"), y=y, weights=weights)
+    first = solve_separable(law, observations, relative, UNCHECKED_STEP_TOLERANCE)
+    if first is None or first[1] is None:
+        return None
+    steps = target.solver.multistart.short_iterations
+    solved = newton.solve(target, first[0].q, iterations=steps, **FINAL_OPTIONS)
+    solved.settled[~first[0].settled] = False
+    return solved
+
+
+def _solve_rescaled(
+    law: Law, observations: Observations, target: Target, way: Way, start: Array | None = None
+) -> tuple[Target, NewtonResult, Counts]:
+    """Solve every curve in units of its own size."""
+    scaled = rescaled_curves(law, observations, target)
+    if scaled is None:
+        return way(law, observations, target, start)
+    result, inside, moved = scaled
+    tried, ends, starts = way(law, inside, moved, None if start is None else result.inwards(start))
+    q = result.outwards(ends.q)
+    target = replace(target, options={**result.options(tried.options, result.unit[:, None]), **target.options})
+    kept = np.isfinite(np.where(target.coordinates.logs[:, None], np.exp(-np.abs(q)), q)).all(axis=0)
+    if ends.settled.any():  # what can be computed in the data's own units may be past the range of numbers in these
+        kept &= np.isfinite(target.value(q))
+    return target, replace(ends, q=q, value=ends.value * result.share, settled=ends.settled & kept), starts
+
+
+def _solve_curves(
+    law: Law, observations: Observations, target: Target, start: Array | None, *, grid: bool
+) -> tuple[Target, NewtonResult, Counts]:
+    """Solve every curve, first by least squares where an option comes from what these leave."""
+    if not target.objective.is_open(target.options):
+        return _solve_given_starts(law, observations, target, start)
+    squares = replace(target, objective=target.objective.as_squares(), options={})
+    _, first, _, starts = solve_batch(law, observations, squares, start, grid=grid)
+    if not grid and not first.settled.any():
+        return target, first, starts
+    if target.objective.robust:
+        target, solved = with_threshold(target, first.q)
+    else:
+        target = with_width(target, first.q)
+        solved = newton.solve(target, first.q, **FINAL_OPTIONS)
+    if start is None:
+        solved.settled[2 * starts[0] <= starts[1]] = False
+    return target, solved, starts
+
+
+def _solve_given_starts(
+    law: Law, observations: Observations, target: Target, start: Array | None
+) -> tuple[Target, NewtonResult, Counts]:
+    """Solve every curve from its given start, two ways, and keep the better end."""
+    assert start is not None
+    way = newton.check_by_second_route if target.objective.scale == "residual" else newton.solve
+    solved = way(target, start, iterations=target.solver.multistart.long_iterations)
+    return target, solved, np.ones((2, start.shape[1]), dtype=np.int64)
+
+
+def _leave_unsolved(
+    law: Law, observations: Observations, target: Target, start: Array | None
+) -> tuple[Target, NewtonResult, Counts]:
+    """Leave every curve to who asks."""
+    count = target.y.shape[0]
+    return (
+        target,
+        newton.unsolved_result(np.zeros((len(target.coordinates.free), count))),
+        np.zeros((2, count), dtype=np.int64),
+    )
+
+
+def _solve_from_grid(
+    law: Law, observations: Observations, target: Target, start: Array | None
+) -> tuple[Target, NewtonResult, Counts]:
+    """Solve every curve from its best starts; nobody has settled where these do not agree."""
+    starts = coarse_grid(law, observations, target)
+    many, count = starts.shape[0], starts.shape[2]
+    rows = np.tile(np.arange(count), many)
+    gauss = np.full(rows.size, target.objective.scale == "residual")
+    ends = newton.solve(
+        target.take(rows),
+        np.concatenate(list(starts), axis=1),
+        iterations=target.solver.multistart.short_iterations,
+        gauss=gauss,
+        **FINAL_OPTIONS,
+    )
+    values = np.where(np.isfinite(ends.value), ends.value, np.inf).reshape(many, count)
+    solved = ends.take(values.argmin(axis=0) * count + np.arange(count))
+    with np.errstate(invalid="ignore"):
+        size = np.maximum(np.abs(solved.value), target.unit())
+        agree = (values <= solved.value + OPTIMUM_RTOL * size + target.rounding()).sum(axis=0)
+    if many > 1:
+        solved.settled[2 * agree <= many] = False
+    return target, solved, np.array([agree, np.full(count, many)])
+
+
+#: Huber's threshold is at least this share of the observations' size (1 of logarithms): below, nothing but rounding is
+#: left of the squares. A width is at least the other.
+MIN_THRESHOLD_SHARE, MIN_WIDTH_SHARE = 1e-8, 1e-9
+#: A threshold is settled once it moves by less than this share: another unit of the data must not show in the
+#: objective, nor in which fits stand beside each other.
+THRESHOLD_RTOL = 1e-12
+#: Turns of threshold and fit at most, and of a scale and what it makes of the residuals.
+MAX_ROUNDS, MAX_SCALE_ROUNDS = 60, 200
+
+
+def residual_scale(target: Target, q: Array) -> Array:
+    """Return the residuals' scale at q, (B,): robust, or the one of greatest likelihood where it is profiled out."""
+    weights = np.broadcast_to(target.weights, (q.shape[1], target.y.shape[-1]))
+    apart = np.where(weights > 0, target.kernel.at(q, 0).f - target.y, 0.0)
+    scale = np.asarray(robust_scale(apart, q.shape[0], weights))
+    if not target.objective.profile:
+        return scale
+    share = weights / np.maximum(weights.sum(axis=1), 1e-300)[:, None]
+    with np.errstate(all="ignore"):
+        for _ in range(MAX_SCALE_ROUNDS):
+            z = np.where(scale[:, None] > 0, apart / scale[:, None], 0.0)
+            ratio = np.sum(share * z * np.clip(z, -HUBER_FACTOR, HUBER_FACTOR), axis=1)
+            scale = scale * np.sqrt(ratio)
+            if not (np.abs(ratio - 1) >= THRESHOLD_RTOL)[scale > 0].any():
+                break
+    return scale
+
+
+def _observation_size(target: Target) -> Array:
+    """Return the size of an observation, (B,) or a number: of what a residual is small beside."""
+    squares = np.sum(target.weights * target.objective.sizes(target.y, target.options), axis=-1)
+    return np.asarray(np.sqrt(squares / np.sum(target.weights, axis=-1)))
+
+
+def with_width(target: Target, q: Array) -> Target:
+    """Return the target with the width over which its kink is rounded off.
+
+    He et al. (2021): ((k + log n)/n)**0.4 of the residuals' scale at `q`, (k, B).
+    """
+    n = np.asarray(effective_rows(target.weights), dtype=float)
+    share = np.maximum(((q.shape[0] + np.log(n)) / n) ** 0.4, 0.05)
+    width = np.maximum(share * residual_scale(target, q), MIN_WIDTH_SHARE * _observation_size(target))
+    return replace(target, options={**target.options, "width": width[:, None]})
+
+
+def with_threshold(target: Target, q: Array) -> tuple[Target, NewtonResult]:
+    """Return the target with each fit's threshold, and the fits, found in turns as scale and location are.
+
+    Parameters
+    ----------
+    target : Target
+    q : ndarray
+        (k, B), where each fit begins.
+    """
+    count = q.shape[1]
+    least = np.broadcast_to(MIN_THRESHOLD_SHARE * _observation_size(target), (count,))
+    delta, turning, solved = np.full(count, np.nan), np.arange(count), newton.unsolved_result(q)
+    for _ in range(MAX_ROUNDS):
+        wanted = np.maximum(HUBER_FACTOR * residual_scale(target.take(turning), solved.q[:, turning]), least[turning])
+        moved = ~(np.abs(wanted - delta[turning]) <= THRESHOLD_RTOL * wanted)
+        turning = turning[moved]
+        if not turning.size:
+            break
+        delta[turning] = wanted[moved]
+        some = replace(target, options={**target.options, "delta": delta[:, None]}).take(turning)
+        ends = newton.solve(some, solved.q[:, turning])
+        lost = ~np.isfinite(ends.value)
+        ends.q[:, lost] = solved.q[:, turning[lost]]
+        ends.q[:, ends.settled] = newton.refine(some.take(ends.settled), ends.q[:, ends.settled])
+        solved.put(ends, turning)
+    return replace(target, options={**target.options, "delta": delta[:, None]}), solved
+
 
 #: Fewer of the starts than this share are few.
 MIN_AGREEING_SHARE = 0.1
@@ -277,11 +539,11 @@ def _from(problem: Problem, starts: list[Array]) -> tuple[Problem, list[Solution
     pulled = [s.at for s in squares if math.isfinite(s.value)]
     at = pulled[0][:, None]
     if not problem.objective.robust:
-        width = threshold.with_width(problem.target(), at).options["width"]
+        width = with_width(problem.target(), at).options["width"]
         problem = problem.with_options(width=float(width[0, 0]))
         return problem, _race_starts(problem, pulled)
-    wide = float(threshold.residual_scale(problem.target(), at)[0])
-    target, solved = threshold.with_threshold(problem.target(), at)
+    wide = float(residual_scale(problem.target(), at)[0])
+    target, solved = with_threshold(problem.target(), at)
     problem = problem.with_options(delta=float(target.options["delta"][0, 0]))
     solutions = _race_starts(problem, pulled)
     far = solutions[0].value > float(solved.value[0]) * (1 + OPTIMUM_RTOL) + problem.rounding()
