@@ -129,7 +129,7 @@ def part(path: Path) -> str:
 #: Methods that people expect on what they hold, and whose work is done in a room below: file and the room it asks.
 DOORS = {
     ("laws/definition.py", "fit"),  # Law.fit, Law.published
-    ("fit/any_fit.py", "planning"),  # Fit.allocate, Fit.invert
+    ("fit/fit.py", "planning"),  # Fit.allocate, Fit.invert
 }
 
 

@@ -14,8 +14,7 @@ from forecast.projection.result import Projection
 if TYPE_CHECKING:
     from forecast.api.answer import Answer
     from forecast.fit.compare import Comparison
-    from forecast.fit.fit import Fit
-    from forecast.fit.fits import Fits
+    from forecast.fit.fit import Fit, Fits
 
 
 def save(result: Fit | Fits | Answer | Projection | Comparison | xr.DataTree, path: str | os.PathLike[str]) -> Path:
@@ -38,8 +37,7 @@ def save(result: Fit | Fits | Answer | Projection | Comparison | xr.DataTree, pa
     """
     from forecast.api.answer import Answer
     from forecast.fit.compare import Comparison
-    from forecast.fit.fit import Fit
-    from forecast.fit.fits import Fits
+    from forecast.fit.fit import Fit, Fits
 
     if isinstance(result, (Fit, Fits, Comparison)):
         return result.save(path)

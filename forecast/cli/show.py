@@ -85,8 +85,7 @@ def _writer_of_file(
     from forecast.cli.fit.compare import show_comparison
     from forecast.cli.fit.fit_output import show_fit
     from forecast.fit.compare import Comparison
-    from forecast.fit.fit import Fit
-    from forecast.fit.fits import Fits
+    from forecast.fit.fit import Fit, Fits
     from forecast.projection.result import Projection
     from forecast.report import page
 

@@ -61,7 +61,7 @@ class FitRequest:
         Of the objective: ``{"tau": 0.9}`` (quantile), ``{"trials": "n", "chance": 0.25}`` (binomial),
         ``{"delta": 1e-3}`` (Huber).
     over : str, optional
-        A dimension or column: one fit for each of its values, all at once. Returns `forecast.fit.fits.Fits`.
+        A dimension or column: one fit for each of its values, all at once. Returns `forecast.fit.fit.Fits`.
     bootstrap : int, optional
         How many replicates to refit; standard errors then come from them.
     resample : {"pairs", "residuals", "wild", "cluster"}

@@ -25,8 +25,7 @@ from forecast.fit.sizes import TABLE_ELEMENTS
 from forecast.laws.requirements import unmet
 
 if TYPE_CHECKING:
-    from forecast.fit.fit import Fit
-    from forecast.fit.fits import Fits
+    from forecast.fit.fit import Fit, Fits
     from forecast.fit.inference.bootstrap_replicates import Replicates
     from forecast.fit.solutions import Solutions
     from forecast.laws import Law

@@ -45,7 +45,7 @@ from forecast.laws.grouped import Grouped, law_of_form
 
 if TYPE_CHECKING:
     from forecast.fit.data.observations import Observations
-    from forecast.fit.fits import Fits
+    from forecast.fit.fit import Fits
     from forecast.fit.inference.bootstrap_replicates import Replicates
     from forecast.fit.problem.problem import Setting
     from forecast.fit.solutions import Solutions
@@ -298,8 +298,8 @@ def _open_records(tree: xr.DataTree, where: str) -> tuple[Any, Any, dict[str, An
 
 def _read_saved(tree: xr.DataTree, where: str) -> Fit | Fits:
     from forecast.contract.published import PublishedFit
+    from forecast.fit.fit import Fits
     from forecast.fit.fit_law import published_fit
-    from forecast.fit.fits import Fits
     from forecast.fit.inference.by_group import one_of
 
     stated, record, arrays = _open_records(tree, where)

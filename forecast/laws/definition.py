@@ -22,8 +22,7 @@ from forecast.laws.requirements import meaningful, parse_requirements
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from forecast.fit.fit import Fit
-    from forecast.fit.fits import Fits
+    from forecast.fit.fit import Fit, Fits
     from forecast.fit.options import FitKeywords
     from forecast.fit.solver_options import SolverOptions
     from forecast.laws.program import Program
@@ -365,7 +364,7 @@ class Law(Composable, OtherWords):
 
         Returns
         -------
-        forecast.Fit, or forecast.fit.fits.Fits with `over`
+        forecast.Fit, or forecast.fit.fit.Fits with `over`
 
         Raises
         ------

@@ -21,7 +21,7 @@ import forecast
 from forecast.base import netcdf
 from forecast.errors import ForecastError, ResultError
 from forecast.fit.compare import compare
-from forecast.fit.fits import Fits
+from forecast.fit.fit import Fits
 from forecast.report import result_data
 from forecast.report.headline import opening_sentence
 from toolkit import sample, saturating

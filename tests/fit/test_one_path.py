@@ -6,8 +6,7 @@ import xarray as xr
 
 import forecast
 from forecast.errors import FitError
-from forecast.fit.fit import Fit
-from forecast.fit.fits import Fits
+from forecast.fit.fit import Fit, Fits
 from toolkit import sample
 
 X, T = np.geomspace(10, 1e4, 24), np.linspace(0, 20, 24)

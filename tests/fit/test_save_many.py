@@ -7,7 +7,7 @@ import xarray as xr
 import forecast
 from forecast.base import netcdf
 from forecast.errors import ResultError
-from forecast.fit.fits import Fits
+from forecast.fit.fit import Fits
 from toolkit import sample
 
 X = np.geomspace(10, 1e4, 24)

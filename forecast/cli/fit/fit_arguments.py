@@ -17,8 +17,7 @@ from forecast.laws import Law, law
 from forecast.tables.column_names import meant, unquoted
 
 if TYPE_CHECKING:
-    from forecast.fit.fit import Fit
-    from forecast.fit.fits import Fits
+    from forecast.fit.fit import Fit, Fits
     from forecast.tables.columns import Columns
 
 _CONDITION_PATTERN = re.compile(r"(?P<column>\s*\S.*?)(?P<operator> is |<=|>=|==|<|>)(?P<value>.*\S\s*)", re.DOTALL)
@@ -31,7 +30,7 @@ _NAME_PATTERN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9
 
 def fit_of(text: str) -> tuple[Fit, list[Plugin]]:
     """Return the fit that ``LAW@PUBLISHED`` or a saved file names, and the plugins behind it."""
-    from forecast.fit.fits import Fits
+    from forecast.fit.fit import Fits
 
     found, plugins = fits_of(text)
     if isinstance(found, Fits):

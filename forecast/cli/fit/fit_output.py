@@ -13,8 +13,7 @@ from forecast.errors import FitError, UncertaintyError, printable
 from forecast.report.words.number_text import format_or_dash
 
 if TYPE_CHECKING:
-    from forecast.fit.fit import Fit
-    from forecast.fit.fits import Fits
+    from forecast.fit.fit import Fit, Fits
     from forecast.laws import Law
 
 #: Fits that are judged one by one, which takes the time of an interval for each; of more only the outcome is said.

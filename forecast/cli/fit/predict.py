@@ -20,8 +20,7 @@ from forecast.errors import FitError, UncertaintyError, UnknownNameError, UsageE
 from forecast.report.words.number_text import written
 
 if TYPE_CHECKING:
-    from forecast.fit.fit import Fit
-    from forecast.fit.fits import Fits
+    from forecast.fit.fit import Fit, Fits
     from forecast.tables.columns import Columns
 
 _MAX_PRINTED_ROWS = 50
@@ -53,7 +52,7 @@ def predict(ctx: click.Context, fit: str, values: tuple[str, ...], statistic: st
     forecast predict families.nc family=dense N=1e10 D=1e12
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast.cli.fit import fit_arguments
-    from forecast.fit.fits import Fits
+    from forecast.fit.fit import Fits
     from forecast.report.figures.plan_figure import plot_predictions
 
     options.check_outputs()
@@ -113,7 +112,7 @@ def _key_columns(fit: Fit | Fits) -> list[str]:
 
 
 def _by(fit: Fit | Fits) -> list[str]:
-    from forecast.fit.fits import Fits
+    from forecast.fit.fit import Fits
 
     return [fit.by] if isinstance(fit, Fits) else []
 
@@ -266,7 +265,7 @@ def _prediction_headline(fit: Fit | Fits, rows: list[dict[str, Any]], answer: xr
         because = f": {why}" if (why := answer.attrs.get("lost")) else ""
         return f"{begin}{fit.name} cannot be computed at {at}{many}{because}."
     if row.get("lower") is None or row.get("upper") is None:
-        from forecast.fit.fits import Fits
+        from forecast.fit.fit import Fits
         from forecast.fit.predict import band_origin
 
         stated = isinstance(fit, Fits) or "no_interval" not in answer.attrs

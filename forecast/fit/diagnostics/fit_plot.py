@@ -15,8 +15,7 @@ from forecast.errors import ForecastError, UnknownNameError, UsageError, printab
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from forecast.fit.fit import Fit
-    from forecast.fit.fits import Fits
+    from forecast.fit.fit import Fit, Fits
 
 #: An axis is logarithmic where its values are positive and span more than this factor.
 _LOG_AXIS_RATIO = 10.0

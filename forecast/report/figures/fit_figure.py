@@ -11,8 +11,7 @@ from forecast.errors import ForecastError, printable
 from forecast.fit.diagnostics.fit_plot import drawable, panel
 
 if TYPE_CHECKING:
-    from forecast.fit.fit import Fit
-    from forecast.fit.fits import Fits
+    from forecast.fit.fit import Fit, Fits
 
 _MAX_PLOTTED_POINTS = 20_000
 
