@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from forecast.contract.specs import PublishedFit
     from forecast.fit.data.observations import Observations
     from forecast.fit.diagnostics.identifiability import Diagnostics
-    from forecast.fit.inference.bootstrap_replicates import Replicates
-    from forecast.fit.inference.uncertainty import Uncertainty
+    from forecast.fit.inference.bootstrap import Replicates
+    from forecast.fit.inference.covariance import Uncertainty
     from forecast.fit.solutions import Solutions
     from forecast.fit.solve.parallel import Progress, Workers
     from forecast.laws import Law
@@ -157,7 +157,7 @@ class AnyFit(Plans, OtherWords):
         workers: Workers = None,
         progress: Progress = None,
     ) -> Self:
-        """Return the fit with a bootstrap: case, residual, wild or cluster; see `forecast.fit.inference.resample`.
+        """Return the fit with a bootstrap: case, residual, wild or cluster; see `forecast.fit.inference.bootstrap`.
 
         Parameters
         ----------
@@ -192,7 +192,7 @@ class AnyFit(Plans, OtherWords):
         FitError
             If a parameter of a fit by itself is not known well enough to draw.
         """
-        from forecast.fit.inference.draws import draws_at
+        from forecast.fit.inference.laplace import draws_at
 
         def sample(fit: Fit) -> dict[str, Array]:
             return draws_at(fit, np.maximum(generator.random((len(fit.values) + 1, draws)), 2.0**-54))
@@ -207,7 +207,7 @@ class AnyFit(Plans, OtherWords):
         FitError
             As `sample_parameters`.
         """
-        from forecast.fit.inference.draws import draws_at
+        from forecast.fit.inference.laplace import draws_at
 
         return self._draws(lambda fit: draws_at(fit, uniforms), uniforms.shape[1])
 
@@ -216,7 +216,7 @@ class AnyFit(Plans, OtherWords):
 
         They are the bootstrap's replicates where there are enough, else Student's t about the estimate.
         """
-        from forecast.fit.inference.draws import joint_draws
+        from forecast.fit.inference.laplace import joint_draws
 
         return self._draws(lambda fit: joint_draws(fit, streams), streams.draws)
 

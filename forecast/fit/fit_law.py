@@ -22,10 +22,8 @@ from forecast.fit.data import groups as grouping
 from forecast.fit.data.column_units import in_order, in_units
 from forecast.fit.data.observations import Observations, read_observations
 from forecast.fit.fit import Fit
-from forecast.fit.inference.bootstrap import Resampling, with_replicates
-from forecast.fit.inference.covariance import assess_parameters
-from forecast.fit.inference.resample import check_replicates as check_resampling
-from forecast.fit.inference.uncertainty import join_uncertainties, placed
+from forecast.fit.inference.bootstrap import Resampling, check_replicates as check_resampling, with_replicates
+from forecast.fit.inference.covariance import assess_parameters, join_uncertainties, placed
 from forecast.fit.kernels.general import natural
 from forecast.fit.options import FitRequest
 from forecast.fit.problem.errors_in_variables import Orthogonal

@@ -12,7 +12,7 @@ from forecast.fit.solve.multistart import is_too_few
 from forecast.laws.grouped import Grouped
 
 if TYPE_CHECKING:
-    from forecast.fit.inference.bootstrap_replicates import Replicates
+    from forecast.fit.inference.bootstrap import Replicates
     from forecast.fit.solutions import Solutions
 
 

@@ -26,7 +26,7 @@ from forecast.laws.requirements import unmet
 
 if TYPE_CHECKING:
     from forecast.fit.fit import Fit, Fits
-    from forecast.fit.inference.bootstrap_replicates import Replicates
+    from forecast.fit.inference.bootstrap import Replicates
     from forecast.fit.solutions import Solutions
     from forecast.laws import Law
 

@@ -46,7 +46,7 @@ from forecast.laws.grouped import Grouped, law_of_form
 if TYPE_CHECKING:
     from forecast.fit.data.observations import Observations
     from forecast.fit.fit import Fits
-    from forecast.fit.inference.bootstrap_replicates import Replicates
+    from forecast.fit.inference.bootstrap import Replicates
     from forecast.fit.problem.problem import Setting
     from forecast.fit.solutions import Solutions
     from forecast.laws import Law
@@ -423,8 +423,7 @@ def _build_curves(law: Law, record: Mapping[str, Any], arrays: Mapping[str, Any]
 def _build_replicates(
     names: tuple[str, ...], drawn: Mapping[str, Any], arrays: Mapping[str, Any], where: str
 ) -> tuple[Replicates | None, ...]:
-    from forecast.fit.inference.bootstrap_replicates import Replicates
-    from forecast.fit.inference.resample import SCHEMES
+    from forecast.fit.inference.bootstrap import SCHEMES, Replicates
 
     check_record(drawn["resample"], one_of_words(*SCHEMES), where=where, at="bootstrap.resample")
     counts = arrays["bootstrap:counts"]

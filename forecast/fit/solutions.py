@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from forecast.base.arrays import Array, BoolArray, IntArray
 from forecast.fit.data.residual_autocorrelation import autocorrelation
-from forecast.fit.inference.covariance import assess_parameters
+from forecast.fit.inference.covariance import Uncertainty, assess_parameters, join_uncertainties
 from forecast.fit.inference.profile_endpoints import Optima
-from forecast.fit.inference.uncertainty import Uncertainty, join_uncertainties
 from forecast.fit.kernels.general import natural
 from forecast.fit.problem.poles import POLE_BY_CHANCE
 from forecast.fit.problem.problem import Problem, Target
@@ -23,7 +22,7 @@ from forecast.fit.solve.multistart import outcome
 
 if TYPE_CHECKING:
     from forecast.fit.data.observations import Observations
-    from forecast.fit.inference.bootstrap_replicates import Replicates
+    from forecast.fit.inference.bootstrap import Replicates
     from forecast.fit.objectives.objective import Objective
     from forecast.fit.problem.problem import Setting
     from forecast.laws import Law

@@ -145,7 +145,7 @@ class FittedLaw(FittedRelation):
     def _draw_normal(self, streams: Streams) -> dict[str, Array]:
         """Draw normal parameters, as joint as the source says they are."""
         from forecast.base.streams import student_t
-        from forecast.fit.inference.draws import published_draws
+        from forecast.fit.inference.laplace import published_draws
 
         uniforms = replace(streams, node=self.shared).uniforms("parameters", len(self.fit.law.parameters) + 1)
         return published_draws(self.fit, student_t(uniforms, np.inf))

@@ -20,7 +20,7 @@ from forecast.base.lazy import xr
 from forecast.base.number_checks import is_real
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
 from forecast.fit.fit import Fit
-from forecast.fit.inference.draws import interval, parameter_draws
+from forecast.fit.inference.laplace import interval, parameter_draws
 from forecast.fit.options import check_level
 from forecast.fit.predict import WARN_DECADES
 from forecast.formula import Formula

@@ -14,7 +14,7 @@ from scipy.optimize import brentq, curve_fit, least_squares, minimize
 
 import forecast
 from forecast.fit.compare import compare
-from forecast.fit.inference.resample import resampled_row_counts
+from forecast.fit.inference.bootstrap import resampled_row_counts
 
 from .timing import Benchmark, Cost, cpu, reference
 

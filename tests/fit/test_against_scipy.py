@@ -9,7 +9,7 @@ from scipy.optimize import curve_fit, least_squares
 
 import forecast
 from benchmarks.fits import FORMS, Chinchilla
-from forecast.fit.inference.resample import resampled_row_counts
+from forecast.fit.inference.bootstrap import resampled_row_counts
 
 DELTA = {"delta": 1e-3}
 

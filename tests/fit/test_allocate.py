@@ -99,7 +99,7 @@ def from_data():
 
 
 def test_every_draw_agrees_with_the_closed_form(from_data):
-    from forecast.fit.inference.draws import interval, parameter_draws
+    from forecast.fit.inference.laplace import interval, parameter_draws
     from forecast.planning.allocate import best_splits, price_of
 
     p = parameter_draws(from_data, 2048, 0)
@@ -139,7 +139,7 @@ def test_inference_tokens_are_a_cost_over_the_life_of_a_model(from_data):
 
 
 def test_equal_seeds_give_equal_intervals_and_fewer_draws_are_a_prefix(from_data):
-    from forecast.fit.inference.draws import parameter_draws
+    from forecast.fit.inference.laplace import parameter_draws
 
     one = from_data.allocate(compute=1e22, draws=300, seed=4)
     assert one.identical(from_data.allocate(compute=1e22, draws=300, seed=4))
@@ -177,7 +177,7 @@ def test_a_law_that_is_code_is_split_as_its_formula_is():
 
 
 def test_a_bootstrap_gives_the_draws(from_data):
-    from forecast.fit.inference.draws import parameter_draws
+    from forecast.fit.inference.laplace import parameter_draws
 
     law = from_data.law
     fit = law.fit(training_runs(120), bootstrap=300)

@@ -7,7 +7,7 @@ import pytest
 import forecast
 from forecast.errors import BudgetError, FitError, UnknownNameError, UsageError
 from forecast.fit.inference import bootstrap
-from forecast.fit.inference.resample import REPLICATES_PER_BLOCK, resampled_row_counts
+from forecast.fit.inference.bootstrap import REPLICATES_PER_BLOCK, resampled_row_counts
 
 LINE = forecast.Law("a + b*x", variables=["x"])
 LAW = forecast.Law("E + b*x**-c", variables=["x"], positive=["E", "b", "c"])

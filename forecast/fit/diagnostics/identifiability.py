@@ -20,8 +20,8 @@ from forecast.fit.data.residual_autocorrelation import error_inflation
 from forecast.fit.diagnostics.influence import influence_of_points
 from forecast.fit.fit import Fit
 from forecast.fit.inference import profile
+from forecast.fit.inference.covariance import ROUNDING_REASON
 from forecast.fit.inference.profile import ProfileCurve
-from forecast.fit.inference.uncertainty import ROUNDING_REASON
 from forecast.fit.problem.problem import RESIDUAL_RTOL, Problem
 from forecast.fit.solutions import Solutions
 from forecast.fit.solve.domain import law_values, likely_parameters

@@ -16,8 +16,8 @@ from forecast.base.lazy import xr
 from forecast.base.number_checks import is_integer
 from forecast.errors import UncertaintyError, UnknownNameError, UsageError, printable
 from forecast.fit.fit import Fit
+from forecast.fit.inference.covariance import ROUNDING_REASON
 from forecast.fit.inference.profile_endpoints import Optima, ProfileEndpoints, refit
-from forecast.fit.inference.uncertainty import ROUNDING_REASON
 from forecast.fit.options import check_level
 from forecast.fit.problem.poles import pole_remark
 from forecast.fit.problem.problem import Problem
