@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from forecast.fit.pool.curve_constants import FARTHEST_DECADES
+from forecast.fit.pool.law_pool import FARTHEST_DECADES
 
 
 @dataclass(frozen=True)

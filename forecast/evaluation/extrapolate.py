@@ -18,10 +18,9 @@ from forecast.base.plot_style import COLOURS
 from forecast.base.quantiles import QUANTILE_NAMES
 from forecast.errors import DataError, UsageError, printable
 from forecast.evaluation.curve_record import record_text
-from forecast.fit.curve_bands import WARN_BAND_FACTOR
 from forecast.fit.options import check_level
-from forecast.fit.pool.curve_constants import FARTHEST_DECADES
-from forecast.fit.pool.curve_forecast import MIN_CURVE_POINTS, CurveForecast, forecast_curve, is_rising
+from forecast.fit.pool.law_pool import FARTHEST_DECADES, MIN_CURVE_POINTS, CurveForecast, forecast_curve, is_rising
+from forecast.fit.predict import WARN_BAND_FACTOR
 from forecast.models.scales import UNBOUNDED, Bounds
 from forecast.tables.intake import to_columns
 from forecast.tables.same_place import reduce_places

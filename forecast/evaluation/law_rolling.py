@@ -180,8 +180,8 @@ def compare_with_pool(fit: Fit, to: float) -> dict[str, float] | None:
     >>> found["law"] > 3 * found["extrapolate"]
     True
     """
-    from forecast.fit.curve_bands import beyond
-    from forecast.fit.pool.curve_forecast import MIN_CURVE_POINTS, forecast_curve
+    from forecast.fit.pool.law_pool import MIN_CURVE_POINTS, forecast_curve
+    from forecast.fit.predict import beyond
 
     curve = None if fit.solutions is None else beyond(fit.solutions, 0, np.array([float(to)]))
     if curve is None:

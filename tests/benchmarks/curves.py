@@ -1,6 +1,6 @@
 """How good forecasts of real curves are: in sample, one source left out at a time, and with each number changed.
 
-The numbers of `forecast.fit.pool.curve_constants` were chosen on these curves. What leaving out a source shows is what
+The numbers of `forecast.fit.pool.law_pool` were chosen on these curves. What leaving out a source shows is what
 the choice is worth: each source is scored with what the *other* sources choose from `GRID`, by the mean logarithmic
 score. ``python -m tests.benchmarks curves`` prints it; CONTRIBUTING.md says where the data are.
 """
@@ -19,9 +19,8 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
-from forecast.fit.pool import curve_forecast
-from forecast.fit.pool.curve_constants import FARTHEST_DECADES, TUNING, Tuning
-from forecast.fit.pool.law_pool import pool
+from forecast.fit.pool import law_pool
+from forecast.fit.pool.law_pool import FARTHEST_DECADES, TUNING, Tuning, pool
 
 from .timing import NotHereError, reference
 
@@ -105,11 +104,11 @@ def pools_kept() -> Any:
             kept[key] = pool(x, y, to, tuning)
         return kept[key]
 
-    curve_forecast.pool = once
+    law_pool.pool = once
     try:
         yield
     finally:
-        curve_forecast.pool = pool
+        law_pool.pool = pool
 
 
 def scores(curves: Sequence[Curve], tuning: Tuning = TUNING) -> np.ndarray:
@@ -119,7 +118,7 @@ def scores(curves: Sequence[Curve], tuning: Tuning = TUNING) -> np.ndarray:
 
 def _scores(curve: Curve, tuning: Tuning) -> list[float]:
     places, which = np.unique(curve.to, return_inverse=True)
-    said, seen = curve_forecast.forecast_curve(curve.x, curve.y, places, tuning), np.log(curve.later)
+    said, seen = law_pool.forecast_curve(curve.x, curve.y, places, tuning), np.log(curve.later)
     low, middle, high = (said.quantile(q)[which] for q in (0.05, 0.5, 0.95))
     outside = np.maximum(low - seen, 0.0) + np.maximum(seen - high, 0.0)
     nu, z = said.freedom, (seen - said.middle[which]) / said.scale[which]

@@ -6,8 +6,7 @@ import pytest
 import forecast
 from forecast.errors import DataError, UsageError
 from forecast.evaluation import extrapolate as extrapolating
-from forecast.fit.pool.curve_forecast import local_noise
-from forecast.fit.pool.law_pool import CURVE_FAMILIES, pool
+from forecast.fit.pool.law_pool import CURVE_FAMILIES, local_noise, pool
 from toolkit import sample
 
 STEPS = np.geomspace(1e3, 1e6, 40)

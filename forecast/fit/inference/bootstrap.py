@@ -359,7 +359,7 @@ class Resampling:
     ----------
     replicates : int
     resample : str
-        One of `forecast.fit.inference.resample.SCHEMES`.
+        One of `SCHEMES`.
     seed : int
     fresh : bool
         Other starts than the optimum are allowed, for the audit.

@@ -1,4 +1,4 @@
-"""What fits know about their parameters: Wald covariance, the sandwich for Huber's loss, bounds, what is not identified.
+"""What fits know of their parameters: Wald covariance, the sandwich for Huber's loss, bounds, what is not identified.
 
 Many fits are judged together, and a single one is a batch of one. What needs a search (a parameter that ran to 0, a
 ridge) is looked for in those fits alone whose standard errors are not ordinary.
@@ -22,7 +22,7 @@ from forecast.fit.objectives.objective import robust_scale
 from forecast.fit.problem.errors_in_variables import Orthogonal, covariance
 from forecast.fit.problem.problem import RESIDUAL_RTOL, Coordinates, Problem, Target, on_bound
 from forecast.fit.sizes import CHUNK_ELEMENTS
-from forecast.fit.solve.steps import solve_damped
+from forecast.fit.solve.newton import solve_damped
 
 if TYPE_CHECKING:
     from forecast.laws import Law

@@ -351,7 +351,7 @@ def kernel_for(placement: Placement) -> Kernel:
     """Return the fastest kernel a law has at these points: log-sum-exp for sums of powers, else the general one."""
     law = placement.law
     if law.levels:
-        from forecast.fit.kernels.grouped import GroupKernel, is_supported
+        from forecast.fit.kernels.general import GroupKernel, is_supported
 
         if is_supported(law, placement.variables):
             return GroupKernel(placement)

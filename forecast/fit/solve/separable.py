@@ -30,9 +30,8 @@ from forecast.fit.problem.poles import Poles, poles_of, speaks_for_pole
 from forecast.fit.problem.problem import RESIDUAL_RTOL, Coordinates, Target
 from forecast.fit.sizes import CHUNK_ELEMENTS, OPTIMUM_RTOL
 from forecast.fit.solve.linear import curves_solved
-from forecast.fit.solve.newton import NewtonResult, unsolved_result
+from forecast.fit.solve.newton import NewtonResult, solve_damped, unsolved_result
 from forecast.fit.solve.starts import filled, linear_parameters, plausible_values
-from forecast.fit.solve.steps import solve_damped
 from forecast.formula import tree
 from forecast.formula.tree import Binary, Name, Node, Number, Unary
 from forecast.laws import Law

@@ -19,7 +19,7 @@ from forecast.base.arrays import Array, BoolArray, IntArray
 from forecast.fit.kernels.general import program_of
 from forecast.fit.problem.rescaling import typical
 from forecast.fit.sizes import CHUNK_ELEMENTS, TABLE_ELEMENTS
-from forecast.fit.solve.steps import solve_damped
+from forecast.fit.solve.newton import solve_damped
 from forecast.formula import tree
 from forecast.formula.tree import Binary, Name, Node
 from forecast.laws.grouped import Grouped
