@@ -27,7 +27,7 @@ from forecast.evaluation.crossing_record import LEVEL_FACTORS, reached_by
 from forecast.evaluation.scores import score, skill
 from forecast.models import Description, FittedShape, Model, Shape, trend
 from forecast.models.model_lookup import find_model
-from forecast.models.shapes.frontiers import record_sign
+from forecast.models.shapes import record_sign
 
 if TYPE_CHECKING:
     from forecast.base.streams import Streams

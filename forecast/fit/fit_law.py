@@ -369,7 +369,7 @@ CHUNK_POINTS = 200_000
 def fit_over(setting: Setting, seen: Observations, request: FitRequest) -> Solutions:
     """Fit every curve of a data set, as ``law.fit(..., by=)`` does; one that cannot be fitted has the reason.
 
-    Curves are padded with points of weight 0, and worked on in chunks of a fixed size (`forecast.fit.curves`), so that
+    Curves are padded with points of weight 0, and worked on in chunks of a fixed size, so that
     the results are the same for any number of workers.
     """
     reasons = np.array(seen.reasons, dtype=object)

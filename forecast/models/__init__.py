@@ -22,8 +22,7 @@ from forecast.models.protocol import (
     Shape,
     Unfitted,
 )
-from forecast.models.shapes.conditioned import condition_draws
-from forecast.models.shapes.frontiers import Anchored
+from forecast.models.shapes import Anchored, condition_draws
 from forecast.models.trends import shape, trend
 
 __all__ = [

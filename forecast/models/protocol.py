@@ -395,7 +395,7 @@ class FittedShape(abc.ABC):
 
     def with_parameters(self, parameters: Mapping[str, Array]) -> FittedShape:
         """Return the shape with draws, (draw,) each, of parameters that are `settable`."""
-        from forecast.models.shapes.conditioned import Conditioned
+        from forecast.models.shapes import Conditioned
 
         return Conditioned(shape=self, fixed=parameters)
 

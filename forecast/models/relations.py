@@ -12,7 +12,7 @@ from forecast.base.arrays import Array
 from forecast.contract.specs import RelationSpec
 from forecast.errors import BeyondDataWarning, DataError, ForecastError, ForecastWarning
 from forecast.models.protocol import Description, FittedModel, Model, ModelRecord, Need, OtherQuantity
-from forecast.models.shapes.conditioned import condition_draws
+from forecast.models.shapes import condition_draws
 from forecast.units import qualifiers
 
 if TYPE_CHECKING:

@@ -28,9 +28,7 @@ from forecast.errors import (
 from forecast.models.protocol import Description, FittedModel, FittedShape, Model, ModelRecord, Observations, Shape
 from forecast.models.relations import left_out
 from forecast.models.scales import LEVEL, Bounds, Scale, find_scale
-from forecast.models.shapes.frontiers import Raised, frontier, record_sign
-from forecast.models.shapes.on_scale import OnScale
-from forecast.models.shapes.rows import Rows, row_gap
+from forecast.models.shapes import OnScale, Raised, Rows, frontier, record_sign, row_gap
 from forecast.units import qualifiers as bases
 
 if TYPE_CHECKING:

@@ -695,7 +695,7 @@ class _Names:
 
     def column(self, path: str, column: str, columns: Columns) -> str:
         """Return what stands in the formula for a column of a file."""
-        from forecast.models.shapes.frontiers import record_sign
+        from forecast.models.shapes import record_sign
         from forecast.tables.same_place import read_points
 
         folder = Path(path).parent

@@ -11,7 +11,7 @@ import forecast
 from forecast.base.arrays import accumulate
 from forecast.errors import RaisedPathsWarning, UnknownNameError
 from forecast.models import Anchored, Description, FittedShape, Shape, shape, trend
-from forecast.models.shapes.rows import row_gap
+from forecast.models.shapes import row_gap
 from forecast.streams import DRAWS_PER_BLOCK, Streams
 from tests.toolkit import noise
 

@@ -1,8 +1,14 @@
-"""Frontiers: paths that start at the last record and never fall."""
+"""Around a fitted shape: all that is not a wrapper's own is that of the shape.
+
+There are rows to come, whose paths go on from the last row; frontiers, whose paths start at the last record and never
+fall; a shape on another scale than that of a level, so that of a share it forecasts the odds; and one of whose
+correlated parameters some are fixed, which draws the others conditional on these.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -10,11 +16,114 @@ import numpy as np
 
 from forecast.base.arrays import Array, accumulate
 from forecast.models.protocol import Description, FittedShape
-from forecast.models.shapes.around import Around
-from forecast.models.shapes.rows import row_gap
+from forecast.models.scales import Scale
 
 if TYPE_CHECKING:
     from forecast.base.streams import Streams
+
+
+@dataclass(frozen=True, kw_only=True)
+class Around(FittedShape):
+    """A fitted shape around another one, of which it changes the paths; a subclass says how.
+
+    Parameters
+    ----------
+    shape : FittedShape
+    """
+
+    shape: FittedShape
+
+    @property
+    def settable(self) -> Mapping[str, str]:  # type: ignore[override]
+        """The settable parameters of the shape."""
+        return self.shape.settable
+
+    def posterior(self, streams: Streams) -> Mapping[str, Array]:
+        """Return the draws of the shape's parameters."""
+        return self.shape.posterior(streams)
+
+    def central(self, time: Array) -> Array:
+        """Return the shape at the fitted parameters."""
+        return self.shape.central(time)
+
+    def with_parameters(self, parameters: Mapping[str, Array]) -> FittedShape:
+        """Return the same of the shape with some parameters fixed."""
+        return replace(self, shape=self.shape.with_parameters(parameters))
+
+    def given(self, options: Mapping[str, Array]) -> FittedShape:
+        """Return the same of the shape with draws of its options."""
+        return replace(self, shape=self.shape.given(options))
+
+    def describe(self) -> Description:
+        """Return the description of the shape."""
+        return self.shape.describe()
+
+
+#: A series is at most so many times as long as the years between two rows of its paths: more would only cost time.
+MAX_ROWS_A_SPAN = 50
+
+
+def row_gap(time: Array) -> float:
+    """Return the years from one row of a path to the next: the mean of the series, from its first date to its last."""
+    dates = np.unique(time)
+    return float(dates[-1] - dates[0]) / min(len(dates) - 1, MAX_ROWS_A_SPAN)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rows(Around):
+    """A fitted shape whose paths are those of rows: each starts at the last row, and has noise around the level.
+
+    The noise of a row is that of one observation, and new from row to row, `gap` years apart; between two rows it goes
+    from one to the other at a constant variance. So a path is the same at whatever dates it is looked at. Up to the
+    last row the path is the level.
+
+    Parameters
+    ----------
+    shape : FittedShape
+    last : float
+        The date of the last row.
+    value : float
+    gap : float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from forecast.models import shape
+    >>> from forecast.streams import Streams
+    >>> time, value = np.arange(2000.0, 2006.0), np.array([1.0, 2.0, 3.0, 9.0, 11.0, 30.0])
+    >>> fitted = Rows(shape=shape("trends/exponential").fit(time, value), last=2005.0, value=30.0, gap=1.0)
+    >>> bool(np.allclose(fitted.sample(np.array([2005.0]), Streams(0, "mine", 0)), 30.0))
+    True
+    """
+
+    last: float
+    value: float
+    gap: float
+
+    def sample(self, time: Array, streams: Streams, *, observed: bool = False) -> Array:
+        """Draw rows to come, whether one observation is asked for or a path."""
+        time = np.asarray(time, dtype=float)
+        later = np.flatnonzero(time >= self.last)
+        level = self.shape.sample(time, streams)
+        if not later.size:
+            return level
+        ahead = (time[later] - self.last) / self.gap
+        rows = self.last + self.gap * np.arange(1.0, np.ceil(ahead[-1]) + 2)
+        noise = np.log(self.shape.sample(rows, streams, observed=True)) - np.log(self.shape.sample(rows, streams))
+        now = np.log(self.value) - np.log(self.shape.sample(np.array([self.last]), streams))
+        noise = np.concatenate([now, noise])
+        before = ahead.astype(int)
+        turn = (np.pi / 2 * (ahead - before))[:, None]
+        moved = np.cos(turn) * noise[before] + np.sin(turn) * noise[before + 1]
+        level[later] = np.exp(np.log(level[later]) + moved)  # the sum: a level of nearly nothing is far from its row
+        return level
+
+    def describe(self) -> Description:
+        """Return the description of the shape, with that of a path."""
+        description = self.shape.describe()
+        said = f"a path goes on from the last row, with new noise every {self.gap:.3g} years"
+        return replace(description, assumptions=(*description.assumptions, said))
+
 
 #: A factor beyond e to this leaves what a float can hold once units are converted; such draws stay there, finite.
 MAX_LOG_FACTOR = 600.0
@@ -236,3 +345,120 @@ def _path_steps(reach: float, even: float) -> Array:
 
 def _safe_log(path: Array) -> Array:
     return np.log(np.maximum(path, np.exp(-MAX_LOG_FACTOR)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conditioned(Around):
+    """A fitted shape with some parameters fixed at other values than their draws; the noise keeps its draws.
+
+    Parameters
+    ----------
+    shape : FittedShape
+    fixed : mapping of str to ndarray
+        Values of the fixed parameters, (draw,) each.
+    """
+
+    fixed: Mapping[str, Array]
+
+    def posterior(self, streams: Streams) -> Mapping[str, Array]:
+        """Return the fixed parameters, and draws of the others conditional on them."""
+        return self.shape.conditional(self._parameter_draws(streams), self.fixed)
+
+    def _parameter_draws(self, streams: Streams) -> Mapping[str, Array]:
+        return streams.once(self.shape, "posterior", lambda: self.shape.posterior(streams))
+
+    def sample(self, time: Array, streams: Streams, *, observed: bool = False) -> Array:
+        """Sample the shape, and shift each draw by the change of its logarithmic path under the fixed parameters."""
+        time = np.asarray(time, dtype=float)
+
+        def free() -> tuple[Array, Array]:
+            path = self.shape.sample(time, streams, observed=observed)
+            # clip both paths to the largest float, so that an overflow of one does not separate them
+            log_path = np.clip(
+                self.shape.log_level(time, self._parameter_draws(streams)), -MAX_LOG_FACTOR, MAX_LOG_FACTOR
+            )
+            return np.log(path), log_path
+
+        # neither array depends on the fixed parameters, so that runs with other values share them
+        draws, log_path = streams.once(self.shape, ("sample", time.tobytes(), observed), free)
+        fixed_path = self.shape.log_level(time, self.posterior(streams))
+        return np.asarray(np.exp(np.clip(fixed_path + draws - log_path, -MAX_LOG_FACTOR, MAX_LOG_FACTOR)))
+
+
+def condition_draws(
+    draws: Mapping[str, Array], fixed: Mapping[str, Array], names: Sequence[str], covariance: Array
+) -> dict[str, Array]:
+    """Return draws of parameters if some are fixed: the others move by their regression on these.
+
+    For jointly normal parameters the result has the conditional distribution (Matheron's rule). For a Student t the
+    location is conditional, and the scale stays that of the draws.
+
+    Parameters
+    ----------
+    drawn, fixed : mapping of str to ndarray
+        (draw,) each.
+    names : sequence of str
+        The correlated parameters; all others keep their draws.
+    covariance : ndarray
+        Covariance of these, in this order; a common factor makes no difference.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> drawn = {"level": np.array([1.0, 2.0]), "growth": np.array([0.1, 0.3])}
+    >>> covariance = np.array([[9.0, 5.0], [5.0, 10.0]])
+    >>> condition_draws(drawn, {"growth": np.array([0.2, 0.2])}, ["level", "growth"], covariance)
+    {'level': array([1.05, 1.95]), 'growth': array([0.2, 0.2])}
+    """
+    conditions = [i for i, name in enumerate(names) if name in fixed]
+    rest = [i for i, name in enumerate(names) if name not in fixed]
+    out = {**draws, **fixed}
+    if conditions and rest:
+        # a pseudo-inverse: a parameter without variance shifts nothing
+        slope = np.linalg.pinv(covariance[np.ix_(conditions, conditions)]) @ covariance[np.ix_(conditions, rest)]
+        deviation = np.stack([fixed[names[i]] - draws[names[i]] for i in conditions])
+        out |= {names[i]: draws[names[i]] + shift for i, shift in zip(rest, slope.T @ deviation, strict=True)}
+    return out
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnScale(Around):
+    """A shape that was fitted to exp(z), z being a series on its scale, and whose draws are carried back.
+
+    Parameters
+    ----------
+    shape : FittedShape
+    scale : Scale
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from forecast.models import shape
+    >>> from forecast.models.scales import Scale
+    >>> from forecast.streams import Streams
+    >>> share, time = Scale(kind="share", ceiling=1.0), np.arange(2000.0, 2010.0)
+    >>> odds = np.exp(share.to(np.linspace(0.1, 0.9, 10)))
+    >>> fitted = OnScale(shape=shape("trends/exponential").fit(time, odds), scale=share)
+    >>> bool((fitted.sample(np.array([2050.0]), Streams(0, "mine", 0)) < 1).all())
+    True
+    """
+
+    scale: Scale
+
+    def sample(self, time: Array, streams: Streams, *, observed: bool = False) -> Array:
+        """Draw the shape, and carry it back."""
+        return self._back(self.shape.sample(time, streams, observed=observed))
+
+    def central(self, time: Array) -> Array:
+        """Return the shape at the fitted parameters, carried back."""
+        return self._back(self.shape.central(time))
+
+    def describe(self) -> Description:
+        """Return the description of the shape, which speaks of growth on the scale."""
+        description = self.shape.describe()
+        what = {"share": "the odds", "percent": "the odds", "level": "what lies above the floor"}
+        of = what.get(self.scale.kind, f"exp(z), z being the value on the scale '{self.scale.kind}',")
+        return replace(description, summary=f"{of}: {description.summary}")
+
+    def _back(self, level: Array) -> Array:
+        return self.scale.back(np.log(level))
