@@ -28,8 +28,7 @@ from forecast.tables.schema.descriptor import Package
 
 if TYPE_CHECKING:
     from forecast.projection.model_fits import ModelFits
-    from forecast.scenarios.quantities.kind import QuantityKind
-    from forecast.scenarios.quantities.node import Node
+    from forecast.scenarios.quantities.node import Node, QuantityKind
 
 #: The column, yes or no, of what a table holds as planned and not as observed.
 PLANNED_COLUMN = "plan"

@@ -21,10 +21,9 @@ from forecast.formula import TIME_NAMES, Condition, Formula
 from forecast.models import Model, model_lookup
 from forecast.models.nesting import required_quantities, walk_models
 from forecast.scenarios import qualifiers as bases, stream_names
-from forecast.scenarios.quantities import constraints, hidden_quantities
+from forecast.scenarios.quantities import hidden_quantities, limits
 from forecast.scenarios.quantities.changes import Change
-from forecast.scenarios.quantities.check_correlated import check_correlated_quantities
-from forecast.scenarios.quantities.correlation import Correlation
+from forecast.scenarios.quantities.correlation import Correlation, check_correlated_quantities
 from forecast.scenarios.quantities.node import Combination, Node
 from forecast.scenarios.scenario import Scenario
 from forecast.scenarios.settings import apply_settings, setting_targets, setting_values
@@ -222,9 +221,7 @@ def _built(stated: Scenario, given: Mapping[str, object]) -> _Built:
     named = list(scenario.quantities)
     scenario, owners = hidden_quantities.hide_functions(scenario)
     nodes = {
-        name: constraints.of_models(
-            replace(quantity.node(scenario, name, tables), owner=owners.get(name, "")), scenario
-        )
+        name: limits.of_models(replace(quantity.node(scenario, name, tables), owner=owners.get(name, "")), scenario)
         for name, quantity in scenario.quantities.items()
     }
     for number, change in enumerate(scenario.changes, 1):

@@ -18,7 +18,7 @@ from forecast.formula import Condition, Formula
 from forecast.scenarios import registered
 from forecast.scenarios.kinds import KINDS
 from forecast.scenarios.kinds.chosen import with_choice_names, with_placeholders
-from forecast.scenarios.quantities.kind import QuantityKind
+from forecast.scenarios.quantities.node import QuantityKind
 from forecast.scenarios.spec import Choice, DateQuestion, RankQuestion, TableChoice, choices_in_braces
 from forecast.units import qualifiers
 

@@ -44,9 +44,9 @@ from forecast.scenarios.parse import RESERVED_DIMENSIONS, ScenarioReader
 from forecast.scenarios.quantities import changes, levers, limits
 from forecast.scenarios.quantities.changes import Change
 from forecast.scenarios.quantities.correlation import Correlation, read_correlations
-from forecast.scenarios.quantities.kind import QuantityKind
 from forecast.scenarios.quantities.levers import Lever
 from forecast.scenarios.quantities.limits import Limits
+from forecast.scenarios.quantities.node import QuantityKind
 from forecast.scenarios.questions import FirstQuestion, ValueQuestion
 from forecast.scenarios.settings import presets as settings_by_name
 from forecast.scenarios.settings.presets import Preset

@@ -11,8 +11,7 @@ import forecast
 from forecast.errors import ScenarioError, UnitError
 from forecast.scenarios import parse
 from forecast.scenarios.kinds import KINDS
-from forecast.scenarios.quantities.kind import QuantityKind
-from forecast.scenarios.quantities.node import Node
+from forecast.scenarios.quantities.node import Node, QuantityKind
 
 
 @dataclass(frozen=True, kw_only=True)

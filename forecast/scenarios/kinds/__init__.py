@@ -15,7 +15,7 @@ from forecast.scenarios.kinds.regime import Regime
 from forecast.scenarios.kinds.schedule import Schedule
 from forecast.scenarios.kinds.series_ref import SeriesRef
 from forecast.scenarios.kinds.table_value import TableValue
-from forecast.scenarios.quantities.kind import QuantityKind
+from forecast.scenarios.quantities.node import QuantityKind
 
 __all__ = ["KINDS"]
 

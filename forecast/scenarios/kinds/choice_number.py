@@ -19,8 +19,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from forecast.errors import ScenarioError, printable
-from forecast.scenarios.quantities.kind import QuantityKind
-from forecast.scenarios.quantities.node import Node
+from forecast.scenarios.quantities.node import Node, QuantityKind
 from forecast.scenarios.spec import choices_in_braces, fill
 from forecast.scenarios.templates import choices_in_templates, walk_choices
 

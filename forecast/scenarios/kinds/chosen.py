@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 from forecast import units
 from forecast.errors import ScenarioError, printable
 from forecast.formula import Formula, Name, tree
-from forecast.scenarios.quantities.kind import Plan, QuantityKind
-from forecast.scenarios.quantities.node import Combination, Node, quantity_names
+from forecast.scenarios.quantities.node import Combination, Node, Plan, QuantityKind, quantity_names
 
 if TYPE_CHECKING:
     from forecast.scenarios.scenario import Scenario

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 from forecast import units
 from forecast.errors import UnknownNameError
 from forecast.formula import TIME_NAMES, Condition, Formula
-from forecast.scenarios.quantities.kind import Plan, QuantityKind, stated_by_needs
-from forecast.scenarios.quantities.node import Combination, Node, quantity_names
+from forecast.scenarios.quantities.node import Combination, Node, Plan, QuantityKind, quantity_names, stated_by_needs
 from forecast.scenarios.spec import fill
 from forecast.units.qualifiers import Qualifiers, infer
 

@@ -17,8 +17,7 @@ from forecast import models, units
 from forecast.errors import ScenarioError, printable
 from forecast.models.functions import check_along
 from forecast.scenarios.kinds.law_ref import check_wires, variable_wires
-from forecast.scenarios.quantities.kind import ModelKind
-from forecast.scenarios.quantities.node import Combination, Node, of_models
+from forecast.scenarios.quantities.node import Combination, ModelKind, Node, of_models
 from forecast.scenarios.spec import fill
 from forecast.scenarios.templates import choices_in_templates, walk_choices
 

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from forecast.errors import ForecastError, ScenarioError, UnknownNameError, printable
 from forecast.models.nesting import required_quantities
-from forecast.scenarios.quantities.kind import ModelKind
-from forecast.scenarios.quantities.node import Node, of_models
+from forecast.scenarios.quantities.node import ModelKind, Node, of_models
 from forecast.scenarios.spec import fill
 from forecast.scenarios.stream_names import stream
 from forecast.scenarios.templates import choices_in_templates, chosen_name, file_of, source_of, walk_choices

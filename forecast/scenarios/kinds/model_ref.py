@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from forecast import models
 from forecast.models import Model, model_lookup
-from forecast.scenarios.quantities.kind import ModelKind
-from forecast.scenarios.quantities.node import Combination, Node, of_models
+from forecast.scenarios.quantities.node import Combination, ModelKind, Node, of_models
 from forecast.scenarios.spec import fill
 from forecast.scenarios.templates import choices_in_templates, walk_choices
 

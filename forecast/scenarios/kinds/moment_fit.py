@@ -13,8 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from forecast.scenarios.quantities.kind import Plan, QuantityKind, stated_by_needs
-from forecast.scenarios.quantities.node import Combination, Node
+from forecast.scenarios.quantities.node import Combination, Node, Plan, QuantityKind, stated_by_needs
 from forecast.units.qualifiers import Qualifiers
 
 if TYPE_CHECKING:

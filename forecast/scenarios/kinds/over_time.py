@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from forecast import units
 from forecast.formula import SCENARIO_FUNCTIONS, Call, Formula, Name, tree
-from forecast.scenarios.quantities.kind import Plan, QuantityKind, stated_by_needs
-from forecast.scenarios.quantities.node import Combination, Node
+from forecast.scenarios.quantities.node import Combination, Node, Plan, QuantityKind, stated_by_needs
 from forecast.units.qualifiers import Qualifiers
 
 if TYPE_CHECKING:

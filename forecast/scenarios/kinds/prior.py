@@ -23,8 +23,7 @@ from forecast import units
 from forecast.base.distributions import Distribution, distribution
 from forecast.contract.registry import get_registry
 from forecast.contract.specs import QuantitySpec
-from forecast.scenarios.quantities.kind import Plan, StatedKind
-from forecast.scenarios.quantities.node import Combination, Node
+from forecast.scenarios.quantities.node import Combination, Node, Plan, StatedKind
 
 if TYPE_CHECKING:
     from forecast.scenarios.parse import ScenarioReader

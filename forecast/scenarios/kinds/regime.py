@@ -18,8 +18,7 @@ import numpy as np
 
 from forecast.base.arrays import Array
 from forecast.errors import UnknownNameError, printable
-from forecast.scenarios.quantities.kind import Plan, QuantityKind
-from forecast.scenarios.quantities.node import Combination, Node
+from forecast.scenarios.quantities.node import Combination, Node, Plan, QuantityKind
 from forecast.scenarios.settings import setting_values
 
 if TYPE_CHECKING:

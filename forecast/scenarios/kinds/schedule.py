@@ -19,8 +19,7 @@ import numpy as np
 
 from forecast.base.arrays import Array
 from forecast.errors import printable
-from forecast.scenarios.quantities.kind import Plan, StatedKind
-from forecast.scenarios.quantities.node import Combination, Node
+from forecast.scenarios.quantities.node import Combination, Node, Plan, StatedKind
 
 if TYPE_CHECKING:
     from forecast.scenarios.parse import ScenarioReader

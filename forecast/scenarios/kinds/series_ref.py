@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from forecast import models
 from forecast.errors import printable
-from forecast.scenarios.quantities.kind import Plan, QuantityKind
-from forecast.scenarios.quantities.node import Combination, Node
+from forecast.scenarios.quantities.node import Combination, Node, Plan, QuantityKind
 from forecast.scenarios.spec import choices_in_braces, fill
 from forecast.scenarios.templates import choices_in_templates, chosen_name, source_of, walk_choices
 from forecast.tables.series import common_qualifiers

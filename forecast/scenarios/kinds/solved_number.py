@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from forecast.formula import Condition, Formula, parse_condition
-from forecast.scenarios.quantities.kind import QuantityKind
-from forecast.scenarios.quantities.node import Node, quantity_names
+from forecast.scenarios.quantities.node import Node, QuantityKind, quantity_names
 
 if TYPE_CHECKING:
     from forecast.scenarios.parse import ScenarioReader

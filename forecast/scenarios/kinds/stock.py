@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 from forecast.contract.fields import is_number
 from forecast.formula import Condition, Formula, Measured, parse_expression, tree
-from forecast.scenarios.quantities.kind import QuantityKind
-from forecast.scenarios.quantities.node import Node, quantity_names
+from forecast.scenarios.quantities.node import Node, QuantityKind, quantity_names
 
 if TYPE_CHECKING:
     from forecast.scenarios.parse import ScenarioReader

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from forecast import units
 from forecast.contract.fields import is_number
 from forecast.errors import EmptyDataError, NoDataAtDateError
-from forecast.scenarios.quantities.kind import Plan, QuantityKind
-from forecast.scenarios.quantities.node import Combination, Node
+from forecast.scenarios.quantities.node import Combination, Node, Plan, QuantityKind
 from forecast.scenarios.spec import Choice, choices_in_braces
 from forecast.scenarios.templates import check_size, combinations
 

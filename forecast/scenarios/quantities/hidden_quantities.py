@@ -17,7 +17,7 @@ from forecast.scenarios.kinds.chosen import Chosen, with_choice_names
 from forecast.scenarios.kinds.expression import Expression
 from forecast.scenarios.kinds.over_time import OverTime
 from forecast.scenarios.kinds.stock import UPDATE_RULES, Stock
-from forecast.scenarios.quantities.kind import QuantityKind
+from forecast.scenarios.quantities.node import QuantityKind
 from forecast.scenarios.scenario import Scenario
 
 #: Marks a hidden formula whose rates are plain numbers a year, because the formula it stands in uses t, start or dt.

@@ -33,7 +33,7 @@ from forecast.scenarios.settings.setting_values import names_target, parse_measu
 
 if TYPE_CHECKING:
     from forecast.scenarios.parse import ScenarioReader
-    from forecast.scenarios.quantities.kind import QuantityKind
+    from forecast.scenarios.quantities.node import QuantityKind
     from forecast.scenarios.spec import Choice
 
 #: At so many places of its range a number is tried.

@@ -12,7 +12,7 @@ from forecast.models.nesting import required_quantities
 from forecast.scenarios.graph import ScenarioGraph, build
 from forecast.scenarios.kinds.model_ref import ModelRef
 from forecast.scenarios.parse import ScenarioReader
-from forecast.scenarios.quantities.kind import QuantityKind
+from forecast.scenarios.quantities.node import QuantityKind
 from forecast.scenarios.scenario import Scenario
 from forecast.scenarios.settings import setting_targets
 from forecast.scenarios.table_values import Tables

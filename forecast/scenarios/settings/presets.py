@@ -24,7 +24,7 @@ from forecast.contract.fields import is_number
 from forecast.errors import ForecastError, UnknownNameError
 from forecast.scenarios.kinds.prior import Prior
 from forecast.scenarios.kinds.regime import Regime
-from forecast.scenarios.quantities.kind import QuantityKind
+from forecast.scenarios.quantities.node import QuantityKind
 from forecast.scenarios.renaming import renamed_name
 from forecast.scenarios.settings import setting_values
 
