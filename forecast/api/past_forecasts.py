@@ -11,7 +11,7 @@ from forecast import claim_verdicts
 from forecast.base.record_list import RecordList
 from forecast.contract.registry import Record, Registry, get_registry
 from forecast.errors import AmbiguousNameError, UnknownNameError, UsageError, printable
-from forecast.evaluation import ledger as lines, ledger_scores, outcomes
+from forecast.evaluation import ledger as lines, outcomes
 from forecast.evaluation.table_outcomes import table_outcomes
 from forecast.report.words.number_text import amount
 
@@ -186,16 +186,16 @@ def resolve(
         if not name or on is None:
             raise UsageError(f"--outcome: {'of which forecast? --id' if not name else 'known when? --on DATE'}")
         how: dict[str, Any] = {"on": on, "source": source, "expect": expect, "alike": statement}
-        added = ledger_scores.resolve_forecast(ledger, name, outcome, **how)
+        added = ledger.resolve_forecast(ledger, name, outcome, **how)
     day = None if on is None else lines.past(on, "--on")
     records, hashes = lines.read_ledger(ledger), lines.parse_published_hashes(expect)
     fixed = lines.verify_chain(records, hashes, where=printable(ledger))
-    rows = ledger_scores.forecast_rows(records, day)
+    rows = ledger.forecast_rows(records, day)
     head = records[-1]["sha256"] if records else None
     result: dict[str, Any] = {"ledger": printable(Path(ledger).name, 200), "head": head, "records": len(records)}
     result |= {"published": fixed} if hashes else {}
     result |= {} if added is None else {"scored": added}
-    result |= {"scores": ledger_scores.mean_scores(rows), "forecasts": rows}
+    result |= {"scores": ledger.mean_scores(rows), "forecasts": rows}
     if tables and day is not None:
         result["tables"] = table_outcomes(records, day, partial(amount, digits=3), Path(ledger).parent)
     return result

@@ -23,8 +23,8 @@ from typing import Any
 
 from forecast.base.dates import year_of
 from forecast.base.lazy import xr
-from forecast.contract.published import DatedForecast
-from forecast.evaluation.ledger_scores import coverage_interval
+from forecast.contract.specs import DatedForecast
+from forecast.evaluation.ledger import coverage_interval
 from forecast.evaluation.scores import brier
 
 DECIDED_VERDICTS = ("hit", "early", "late", "missed", "underestimated", "overestimated")

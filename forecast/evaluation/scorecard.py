@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from forecast.contract.registry import Registry
-from forecast.evaluation import ledger_scores
+from forecast.evaluation import ledger
 from forecast.evaluation.ledger import SHORT_HASH_DIGITS
 from forecast.evaluation.scores import mean_or_none
 from forecast.evaluation.shared_questions import table_rows
@@ -70,7 +70,7 @@ def statements(
         read, else ``forecast``), ``made``, ``probability``, ``came`` (None while it is open), ``brier``, ``log_score``,
         and ``where``, the first digits of the line's hash.
     """
-    scored = {row["id"]: row["score"] for row in ledger_scores.forecast_rows(records)}
+    scored = {row["id"]: row["score"] for row in ledger.forecast_rows(records)}
     out = []
     for line in records:
         if line["kind"] != "forecast" or line["asks"] != "when":
@@ -81,8 +81,8 @@ def statements(
             found = decided.get(row["date"], {})
             out.append(
                 {
-                    "statement": Statement(line["resolves"], ledger_scores.threshold_text(line), row["date"]),
-                    "title": ledger_scores.title(line, amount),
+                    "statement": Statement(line["resolves"], ledger.threshold_text(line), row["date"]),
+                    "title": ledger.title(line, amount),
                     "who": line["scenario"].rpartition("/")[2],
                     "kind": "hindcast" if "as_of" in line.get("settings", {}) else "forecast",
                     "made": line["on"],
@@ -102,9 +102,7 @@ def public(registry: Registry) -> list[dict[str, Any]]:
     for row in table_rows(registry, PUBLIC_QUESTIONS_TABLE):
         came = None if math.isnan(row["outcome"]) else bool(row["outcome"])
         title = str(row["title"])
-        threshold = (
-            title if math.isnan(row["level"]) else ledger_scores.amount_text(row["level"], str(row["measured_in"]))
-        )
+        threshold = title if math.isnan(row["level"]) else ledger.amount_text(row["level"], str(row["measured_in"]))
         stated = {
             "statement": Statement(str(row["resolves"]), threshold, str(row["by"])[:10]),
             "title": title,

@@ -14,7 +14,7 @@ import numpy as np
 
 from forecast.base.dates import from_decimal_year
 from forecast.errors import ForecastError
-from forecast.evaluation import ledger_scores
+from forecast.evaluation import ledger
 from forecast.evaluation.ledger import SHORT_HASH_DIGITS
 from forecast.projection.engine import project
 from forecast.projection.result import Projection
@@ -50,7 +50,7 @@ def table_outcomes(
         meets the threshold, None where none does; ``row``, what that row is called, or the best so far, empty where it
         has no name; its ``value`` and ``unit``; and ``newest``, the date of the newest row. Dates are ISO.
     """
-    following = {row["id"]: row["next"] for row in ledger_scores.forecast_rows(records, day)}
+    following = {row["id"]: row["next"] for row in ledger.forecast_rows(records, day)}
     runs: dict[tuple[str, str], Projection | None] = {}
     found = []
     for line in records:
@@ -88,8 +88,8 @@ def _table_outcome(
     best = (max if level.op in (">=", ">") else min)(known, key=lambda i: values[i])
     place = meets[0] if meets else best
     return {
-        "id": str(line["sha256"])[:SHORT_HASH_DIGITS], "statement": ledger_scores.title(line, amount),
-        "resolves": line["resolves"], "threshold": ledger_scores.threshold_text(line), "decides": decides,
+        "id": str(line["sha256"])[:SHORT_HASH_DIGITS], "statement": ledger.title(line, amount),
+        "resolves": line["resolves"], "threshold": ledger.threshold_text(line), "decides": decides,
         "met": str(dates[place]) if meets else None, "row": names[place] if names else "",
         "value": float(values[place]), "unit": level.stated, "newest": str(dates[known[-1]]),
     }  # fmt: skip

@@ -127,9 +127,8 @@ def test_an_outcome_resolves_a_statement_of_a_copy(card, tmp_path):
     lines = [each for each in RECORDS["capability/model-statements"] if each.get("question") == "run_of_3e27"]
     said = [by["probability"] for each in lines for by in each["by"]]
     ledger_date = ledger.today()
-    from forecast.evaluation import ledger_scores
 
-    ledger_scores.resolve_forecast(copy, lines[0]["sha256"], ledger_date, on=ledger_date, source="a test")
+    ledger.resolve_forecast(copy, lines[0]["sha256"], ledger_date, on=ledger_date, source="a test")
     found = card(ledger_date, str(copy))
     (row,) = [each for each in found["statements"] if each["threshold"] == "3e+27 FLOP"]
     assert (row["state"], row["came"]) == ("resolved", True)

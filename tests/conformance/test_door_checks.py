@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 import forecast
-from forecast.conformance.door_checks import door_breaches
+from forecast.conformance.answer_checks import door_breaches
 from forecast.contract.registry import get_registry
 from forecast.errors import PluginContractError
 from tests import toolkit

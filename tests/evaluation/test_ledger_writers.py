@@ -11,7 +11,7 @@ import pytest
 
 from forecast.base import budgets, locked_file
 from forecast.errors import BudgetError, DataError, ResultError, UsageError
-from forecast.evaluation import ledger, ledger_entries, ledger_scores
+from forecast.evaluation import ledger, ledger_entries
 from toolkit import VALUE, every, forked
 
 FORK = multiprocessing.get_context("fork")
@@ -151,7 +151,7 @@ def test_nothing_is_known_on_a_day_that_has_not_come(tmp_path):
     with every() as case:
         for name, call in {
             "append": lambda: ledger.append(path, [{**VALUE, "on": "2099-01-01"}]),
-            "resolve": lambda: ledger_scores.resolve_forecast(path, added["sha256"], 2.0, on="2099-01-01"),
+            "resolve": lambda: ledger.resolve_forecast(path, added["sha256"], 2.0, on="2099-01-01"),
             "record": lambda: ledger_entries.forecast_entries(
                 run, on="2099-01-01"
             ),  # before anything of the run is read
@@ -233,7 +233,7 @@ def test_nothing_is_added_to_what_is_not_what_was_published(book):
     _, hashes, other, new = book
     before = other.read_bytes()
     with pytest.raises(DataError, match="record 3 differs"):
-        ledger_scores.resolve_forecast(other, new[0], 2.0, on="2026-01-01", expect=[hashes[1], f"3:{hashes[2]}"])
+        ledger.resolve_forecast(other, new[0], 2.0, on="2026-01-01", expect=[hashes[1], f"3:{hashes[2]}"])
     assert other.read_bytes() == before
 
 

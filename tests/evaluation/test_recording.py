@@ -6,7 +6,7 @@ import pytest
 import forecast
 from forecast import Scenario
 from forecast.errors import UnknownNameError, UsageError
-from forecast.evaluation import ledger, ledger_entries, ledger_scores
+from forecast.evaluation import ledger, ledger_entries
 from forecast.report import result_data
 from toolkit import every
 
@@ -107,7 +107,7 @@ def test_an_answer_of_quantities_records_itself(tmp_path):
     assert other["previous"] == line["sha256"]
     assert [row["date"] for row in other["by"]] == ["2027-01-01", "2028-01-01"]
     assert other["already"] == pytest.approx(when.already, abs=1e-12)
-    rows = ledger_scores.forecast_rows(ledger.read_ledger(tmp_path / "mine.jsonl"))
+    rows = ledger.forecast_rows(ledger.read_ledger(tmp_path / "mine.jsonl"))
     assert [row["question"] for row in rows] == [line["question"], other["question"]]
 
 

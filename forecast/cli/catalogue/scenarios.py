@@ -107,8 +107,7 @@ def check_scenario(
     forecast scenarios check brain-parity
     forecast scenarios check --all --draws 128
     """  # noqa: D301 - click reads the \b as "do not rewrap"
-    from forecast.conformance.answer_checks import RULES
-    from forecast.conformance.door_checks import DOOR_RULES, door_breaches
+    from forecast.conformance.answer_checks import DOOR_RULES, RULES, door_breaches
     from forecast.projection.paths.run_cache import SHARED_BYTES, RunCache
 
     if (scenario is None) is not everything:
