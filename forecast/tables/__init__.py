@@ -396,7 +396,7 @@ def _grid_column(field: Field, values: list[Any], shape: tuple[int, ...], index:
     """Lay a column on the grid."""
     import numpy as np
 
-    from forecast.tables.column_meaning import text_array
+    from forecast.tables.columns import text_array
 
     flat: AnyArray
     if field.type == "string":

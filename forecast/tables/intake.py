@@ -14,8 +14,7 @@ from typing import Any
 from forecast.base import access
 from forecast.errors import DataError, UsageError, printable
 from forecast.tables.cache import file_stamp
-from forecast.tables.column_meaning import ReadOptions
-from forecast.tables.columns import Columns, columns_of_arrays, columns_of_table
+from forecast.tables.columns import Columns, ReadOptions, columns_of_arrays, columns_of_table
 
 #: Files that are kept as they were read.
 MAX_FILES = 2
