@@ -13,8 +13,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from forecast.api.quantity import quantity
-from forecast.api.quantity_formulas import call
+from forecast.api.quantity import call, quantity
 from forecast.formula import SCENARIO_FUNCTIONS, TIME_NAMES
 
 

@@ -14,12 +14,17 @@ from typing import TYPE_CHECKING, Any, Self, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.api.build_scenario import DEFAULT_QUESTION, collect_quantities, scenario_of
 from forecast.api.issue_warnings import issue
 from forecast.api.options import GRID_KEYS, RUN_KEYS
-from forecast.api.quantity import Quantity, QuantityCondition, as_quantity, quantity
-from forecast.api.quantity_formulas import condition as read_condition, quantities_in
-from forecast.api.scenario import Scenario, plain_value, run_scenario
+from forecast.api.quantity import (
+    Quantity,
+    QuantityCondition,
+    as_quantity,
+    condition as read_condition,
+    quantities_in,
+    quantity,
+)
+from forecast.api.scenario import DEFAULT_QUESTION, Scenario, collect_quantities, plain_value, run_scenario, scenario_of
 from forecast.api.scenario_quantities import (
     at_home,
     line_of,

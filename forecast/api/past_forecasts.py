@@ -186,16 +186,16 @@ def resolve(
         if not name or on is None:
             raise UsageError(f"--outcome: {'of which forecast? --id' if not name else 'known when? --on DATE'}")
         how: dict[str, Any] = {"on": on, "source": source, "expect": expect, "alike": statement}
-        added = ledger.resolve_forecast(ledger, name, outcome, **how)
+        added = lines.resolve_forecast(ledger, name, outcome, **how)
     day = None if on is None else lines.past(on, "--on")
     records, hashes = lines.read_ledger(ledger), lines.parse_published_hashes(expect)
     fixed = lines.verify_chain(records, hashes, where=printable(ledger))
-    rows = ledger.forecast_rows(records, day)
+    rows = lines.forecast_rows(records, day)
     head = records[-1]["sha256"] if records else None
     result: dict[str, Any] = {"ledger": printable(Path(ledger).name, 200), "head": head, "records": len(records)}
     result |= {"published": fixed} if hashes else {}
     result |= {} if added is None else {"scored": added}
-    result |= {"scores": ledger.mean_scores(rows), "forecasts": rows}
+    result |= {"scores": lines.mean_scores(rows), "forecasts": rows}
     if tables and day is not None:
         result["tables"] = table_outcomes(records, day, partial(amount, digits=3), Path(ledger).parent)
     return result

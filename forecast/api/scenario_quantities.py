@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 
 from forecast import models
 from forecast.api.automatic_names import short_number, value_name
-from forecast.api.quantity import Quantity, QuantityCondition, as_quantity
-from forecast.api.quantity_formulas import QuantityFormula, formula_of, quantities_in
+from forecast.api.quantity import Quantity, QuantityCondition, QuantityFormula, as_quantity, formula_of, quantities_in
 from forecast.contract.registry import get_registry
 from forecast.errors import UnknownNameError, UsageError, printable
 from forecast.formula import TIME_NAMES, Name, parse_expression, tree

@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike
 
 from forecast.api import automatic_names as names
 from forecast.api.options import DistributionKeys
-from forecast.api.quantity import Quantity, as_quantity, named_as, quantity
-from forecast.api.quantity_formulas import finite
+from forecast.api.quantity import Quantity, as_quantity, finite, named_as, quantity
 from forecast.base.arrays import Array
 from forecast.contract.specs import Input
 from forecast.errors import UnknownNameError, UsageError

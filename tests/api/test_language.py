@@ -9,7 +9,7 @@ import pytest
 
 import forecast
 import forecast.language
-from forecast.api.build_scenario import records
+from forecast.api.scenario import records
 from forecast.errors import FormulaError, UnknownNameError, UsageError
 from forecast.scenarios.settings.replacements import group_records
 from forecast.scenarios.toml_text import toml_text

@@ -5,7 +5,7 @@ import pytest
 
 import forecast
 from forecast.api.automatic_names import MAX_NAME_LENGTH
-from forecast.api.build_scenario import records
+from forecast.api.scenario import records
 from forecast.errors import FormulaError, ScenarioError, UsageError
 from toolkit import assert_bitwise, training_runs
 

@@ -130,7 +130,7 @@ def backtest(
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast import tables
     from forecast.evaluation import rolling_origin
-    from forecast.report.figures.comparison_figure import plot_backtest
+    from forecast.report.figures.fit_figure import plot_backtest
     from forecast.scenarios.question_text import split_file_column
 
     data, along, years = options["data"], options["along"], options["years"]

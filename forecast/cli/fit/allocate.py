@@ -44,7 +44,7 @@ def allocate(fit: str, options: FitOptions, **budget: Any) -> None:
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast.cli.fit.fit_arguments import fit_of
     from forecast.planning.allocate import allocate as best_split
-    from forecast.report.figures.plan_figure import plot_allocation
+    from forecast.report.figures.fit_figure import plot_allocation
 
     options.check_outputs(fit, "FIT")
     fitted, plugins = fit_of(fit)

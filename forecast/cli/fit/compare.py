@@ -77,7 +77,7 @@ def show_comparison(
     table: Comparison, *, plugins: Sequence[Any] = (), notes: Sequence[str] = (), **outputs: Any
 ) -> None:
     """Write a comparison, new or loaded, and the files, plots and JSON of `emit_files`."""
-    from forecast.report.figures.comparison_figure import plot_comparison
+    from forecast.report.figures.fit_figure import plot_comparison
 
     about, best = table.about, table.best
     reasons = [_reason_for_law(row["law"], reason) for row in table for reason in row.get("warnings", ())]

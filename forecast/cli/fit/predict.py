@@ -53,7 +53,7 @@ def predict(ctx: click.Context, fit: str, values: tuple[str, ...], statistic: st
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast.cli.fit import fit_arguments
     from forecast.fit.fit import Fits
-    from forecast.report.figures.plan_figure import plot_predictions
+    from forecast.report.figures.fit_figure import plot_predictions
 
     options.check_outputs()
     fitted, plugins = fit_arguments.fits_of(fit)

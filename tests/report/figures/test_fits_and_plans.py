@@ -9,7 +9,7 @@ import pytest
 import forecast
 from forecast.base import plot_style
 from forecast.errors import UnknownNameError, UsageError
-from forecast.report.figures import comparison_figure, fit_figure, plan_figure
+from forecast.report.figures import fit_figure
 from toolkit import shared_main as main
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -73,21 +73,19 @@ def test_predictions_along_one_variable_are_a_curve_and_else_rows(fit, tmp_path)
         return [{n: float(answer[n].values[i]) for n in names} for i in range(answer.sizes["point"])]
 
     curve = rows(N=np.geomspace(1e8, 1e10, 5), D=np.full(5, 1e10))
-    assert "N [param]" in texts(plan_figure.plot_predictions(fit, curve, tmp_path / "a.svg", level=0.9))
+    assert "N [param]" in texts(fit_figure.plot_predictions(fit, curve, tmp_path / "a.svg", level=0.9))
     both = rows(N=np.array([1e8, 1e9]), D=np.array([1e10, 1e11]))
-    shown = texts(plan_figure.plot_predictions(fit, both, tmp_path / "b.svg", level=0.9, width="column"))
+    shown = texts(fit_figure.plot_predictions(fit, both, tmp_path / "b.svg", level=0.9, width="column"))
     assert {"N = 1e8, D = 1e10", "N = 1e9, D = 1e11", "loss [nat/token]"} <= set(shown)
     lost = [{**row, "median": None} for row in both]
     with pytest.raises(UsageError, match="nothing to draw"):
-        plan_figure.plot_predictions(fit, lost, tmp_path / "c.svg", level=0.9)
+        fit_figure.plot_predictions(fit, lost, tmp_path / "c.svg", level=0.9)
 
 
 @pytest.mark.slow
 def test_an_allocation_passes_through_the_split_at_the_budget(fit, tmp_path):
     best = fit.allocate(compute=1e22, draws=256)
-    shown = texts(
-        plan_figure.plot_allocation(fit, tmp_path / "a.svg", compute=1e22, level=0.9, draws=256, cost="6*N*D")
-    )
+    shown = texts(fit_figure.plot_allocation(fit, tmp_path / "a.svg", compute=1e22, level=0.9, draws=256, cost="6*N*D"))
     for name in ("N", "D", "loss"):
         assert plot_style.format_tick(float(f"{float(best[name]):.3g}")) in shown
     assert shown.count("the budget") == 1
@@ -95,10 +93,10 @@ def test_an_allocation_passes_through_the_split_at_the_budget(fit, tmp_path):
 
 def test_rivals_are_drawn_in_their_order_and_failures_are_named(tmp_path):
     laws = [{"law": "a", "aicc": 3.0, "rollout": 0.1}, {"law": "b", "aicc": 5.5, "rollout": None}]
-    shown = texts(comparison_figure.plot_comparison({"headline": "A explains best.", "laws": laws}, tmp_path / "a.svg"))
+    shown = texts(fit_figure.plot_comparison({"headline": "A explains best.", "laws": laws}, tmp_path / "a.svg"))
     assert {"A explains best.", "a", "b", "0", "2.5", "0.1", "failed"} <= set(shown)
     models = [{"model": "x", "weighted-interval": 0.3, "coverage": 0.8}]
-    shown = texts(comparison_figure.plot_backtest({"headline": "Fine.", "models": models}, tmp_path / "b.svg"))
+    shown = texts(fit_figure.plot_backtest({"headline": "Fine.", "models": models}, tmp_path / "b.svg"))
     assert {"Fine.", "x", "0.3", "0.8"} <= set(shown)
 
 

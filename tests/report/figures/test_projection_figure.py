@@ -15,7 +15,7 @@ from forecast.projection.result import Projection
 from forecast.projection.result.observed_values import observed_points
 from forecast.report import figures
 from forecast.report.brief import brief
-from forecast.report.figures import fan_chart, interval_rows, tornado
+from forecast.report.figures import fan_chart, interval_rows, projection_figure
 from forecast.report.figures.projection_figure import compose
 from forecast.report.headline import driver_labels, opening_sentence
 from forecast.report.words.number_text import percent, scale_of
@@ -175,7 +175,7 @@ def test_a_condition_of_formulas_is_drawn_as_its_sides():
 
 def test_a_tornado_is_the_answer_where_a_number_is_low_and_high():
     tree = small(uncertain(1, 10), when="x >= 12", draws=1000)
-    made = tornado.tornado(tree, "q")
+    made = projection_figure.tornado(tree, "q")
     assert [bar.label for bar in made.bars] == ["a"]
     assert made.dates
     a = (
@@ -193,7 +193,7 @@ def test_a_tornado_is_the_answer_where_a_number_is_low_and_high():
 
 
 def test_where_most_worlds_never_get_there_a_tornado_is_of_probabilities():
-    made = tornado.tornado(small(uncertain(0.1, 1), when="x >= 12", draws=1000), "q")
+    made = projection_figure.tornado(small(uncertain(0.1, 1), when="x >= 12", draws=1000), "q")
     assert not made.dates
     assert made.says == "probability by January 2040"
     assert made.bars[0].ends[0] == 0
@@ -209,7 +209,7 @@ def test_correlated_numbers_are_one_bar_from_early_to_late():
         },
         "correlations": [{"of": ["a", "b"], "rho": 0.9}],
     }  # fmt: skip
-    made = tornado.tornado(forecast.project(record, draws=1000), "q")
+    made = projection_figure.tornado(forecast.project(record, draws=1000), "q")
     assert [bar.label for bar in made.bars] == ["a with b"]
     assert made.bars[0].ends[0] < made.base < made.bars[0].ends[1]
 
