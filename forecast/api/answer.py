@@ -702,7 +702,7 @@ class Answer(OtherWords):
         probability: float = 0.5,
         within: tuple[float, float] | None = None,
     ) -> float:
-        """Return the value of one assumption that makes it so; see `forecast.api.goal_seek.required_value`.
+        """Return the value of one assumption that makes it so; see `forecast.api.answer_sensitivity.required_value`.
 
         Parameters
         ----------
@@ -720,7 +720,7 @@ class Answer(OtherWords):
         float
             In the unit of the assumption.
         """
-        from forecast.api.goal_seek import required_value
+        from forecast.api.answer_sensitivity import required_value
 
         return required_value(self, self._name_of(name), by=by, probability=probability, within=within)
 

@@ -42,10 +42,10 @@ COMMANDS = {
         "Extrapolate a curve or a series, and say how such forecasts have done.",
     ),
     "backtest": ("ask.backtest:backtest", "Test forecasts on the past: what would they have said?"),
-    "record": ("ask.record:record", "Add a dated forecast to a tamper-evident ledger."),
-    "resolve": ("ask.resolve:resolve", "Score the forecasts in a ledger, and list those that are due."),
+    "record": ("ask.ledger:record", "Add a dated forecast to a tamper-evident ledger."),
+    "resolve": ("ask.ledger:resolve", "Score the forecasts in a ledger, and list those that are due."),
     "scorecard": (
-        "ask.scorecard:scorecard",
+        "ask.ledger:scorecard",
         "Show what was said of public statements: what is due, what is open, and the scores so far.",
     ),
     "fit": ("fit.fit:fit", "Fit a law to data: parameters, intervals, and a verdict on both."),

@@ -5,7 +5,7 @@ of the line before: a line that was altered, taken out or put in between is foun
 nor a file that was written anew from some line on, unless somebody has a hash from before: publish the last one, with
 the number of its line, and everything up to it is fixed. `verify_chain` holds a ledger to what was published.
 
-Lines are added under a lock, to a file that is replaced whole: see `forecast.base.locked_file`.
+Lines are added under a lock, to a file that is replaced whole: see `forecast.base.files`.
 
 What became of forecasts in a ledger: each is scored by its last outcome, as far as that tells.
 
@@ -30,10 +30,9 @@ import numpy as np
 
 from forecast.base.dates import today, year_of
 from forecast.base.distributions import MAX_MAGNITUDE
-from forecast.base.files import check_regular, read_bytes
+from forecast.base.files import check_regular, read_bytes, update
 from forecast.base.json_text import strict_json
 from forecast.base.lazy import xr
-from forecast.base.locked_file import update
 from forecast.base.quantiles import QUANTILE_NAMES, QUANTILES
 from forecast.base.saved_records import (
     COUNT,

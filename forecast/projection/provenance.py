@@ -14,7 +14,7 @@ from importlib.metadata import version
 from typing import Any
 
 from forecast.errors import ForecastWarning
-from forecast.models.law_fits import LawModel
+from forecast.models.relations import LawModel
 from forecast.projection import source_tables
 from forecast.scenarios.graph import ScenarioGraph
 from forecast.scenarios.kinds.chosen import as_written

@@ -17,8 +17,8 @@ from forecast.base.lazy import xr
 from forecast.contract.registry import get_registry
 from forecast.errors import DataError, ForecastError, UnknownNameError, UsageError
 from forecast.models import Model
-from forecast.models.law_fits import LawModel
 from forecast.models.nesting import walk_models
+from forecast.models.relations import LawModel
 from forecast.scenarios.graph import ScenarioGraph
 from forecast.tables import editions
 from forecast.tables.file_formats import read_file

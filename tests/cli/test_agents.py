@@ -17,7 +17,7 @@ from forecast.scenarios.registered import MAX_SCENARIO_BYTES
 from toolkit import started
 
 mcp = pytest.importorskip("mcp")
-server = pytest.importorskip("forecast.cli.agents.server")
+server = pytest.importorskip("forecast.cli.agents.tools")
 explore = pytest.importorskip("forecast.cli.explore.server")
 
 ROWS = "date,speed\n" + "".join(f"{2012 + i}-01-01,{2**i}\n" for i in range(8))
@@ -268,7 +268,7 @@ def test_only_the_protocol_is_on_standard_output_and_ctrl_c_ends_it(folder):
 
 def test_without_the_package_it_says_what_to_install(monkeypatch, said):
     monkeypatch.setitem(sys.modules, "mcp", None)
-    for name in [name for name in sys.modules if name.startswith(("mcp.", "forecast.cli.agents.server"))]:
+    for name in [name for name in sys.modules if name.startswith(("mcp.", "forecast.cli.agents.tools"))]:
         monkeypatch.delitem(sys.modules, name)
     assert said("mcp").refused(1).endswith("mcp: needs mcp: pip install 'lawcast[mcp]'")
 

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from forecast.base import budgets, locked_file
+from forecast.base import budgets, files
 from forecast.errors import BudgetError, DataError, ResultError, UsageError
 from forecast.evaluation import ledger, ledger_entries
 from toolkit import VALUE, every, forked
@@ -123,13 +123,13 @@ def test_where_there_are_no_locks_nothing_is_written(tmp_path, monkeypatch, numb
 
 def test_who_waits_too_long_is_told_for_what(tmp_path, monkeypatch):
     path = tmp_path / "one.jsonl"
-    with locked_file.exclusive_lock(path):
+    with files.exclusive_lock(path):
         with (
             pytest.raises(BudgetError, match=r"one\.jsonl: waiting for another writer stopped"),
             budgets.resource_limits(seconds=0.02),
         ):
             ledger.append(path, [VALUE])
-        monkeypatch.setattr(locked_file, "MAX_WAIT_SECONDS", 0.02)
+        monkeypatch.setattr(files, "MAX_WAIT_SECONDS", 0.02)
         with pytest.raises(ResultError, match=r"another process has been writing it .*'one\.jsonl\.lock' is locked"):
             ledger.append(path, [VALUE])
     ledger.append(path, [VALUE])

@@ -12,7 +12,7 @@ import pytest
 import forecast
 from forecast.base.streams import Streams
 from forecast.errors import FitError, PluginContractError
-from forecast.models.law_fits import fitted_law
+from forecast.models.relations import fitted_law
 
 TABLE = {"a": {"a": 0.04, "b": 0.03}, "b": {"a": 0.03, "b": 0.09}}
 

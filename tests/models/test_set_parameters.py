@@ -5,7 +5,7 @@ import pytest
 
 import forecast
 from forecast.models import condition_draws
-from forecast.models.law_fits import fitted_law
+from forecast.models.relations import fitted_law
 from forecast.streams import Streams
 from tests.toolkit import assert_bitwise, training_runs
 

@@ -25,7 +25,7 @@ def mcp(request_seconds: float, request_memory: str | None) -> None:
     forecast mcp --request-seconds 120 --request-memory 2GiB
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     try:
-        from forecast.cli.agents.server import serve
+        from forecast.cli.agents.tools import serve
         from forecast.cli.explore.server import Budget
     except ImportError as problem:
         name = (problem.name or "").partition(".")[0]

@@ -234,7 +234,7 @@ def _resolve(quantity: LawRef, law: str, fit: str, data: str, *, name: str, stre
         File and key, for messages.
     """
     from forecast.fit.save import load_fit
-    from forecast.models.law_fits import fitted_law
+    from forecast.models.relations import fitted_law
 
     form, published = _parse_law(quantity, law, key)
     for variable in form.variables:
@@ -275,7 +275,7 @@ def _resolve(quantity: LawRef, law: str, fit: str, data: str, *, name: str, stre
 
 def _model_of_fit(quantity: LawRef, fit: Fit, name: str, stream: str, key: str) -> Model:
     """Return the model of a fit in hand."""
-    from forecast.models.law_fits import fitted_law
+    from forecast.models.relations import fitted_law
 
     if fit.law.levels:
         raise ScenarioError(f"{key}.law: has groups: take what it says of one, fit.group(LABEL)")

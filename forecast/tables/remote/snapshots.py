@@ -16,9 +16,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from forecast.base.files import read_bytes, write_atomic
+from forecast.base.files import exclusive_lock, read_bytes, write_atomic
 from forecast.base.json_text import strict_json, to_json
-from forecast.base.locked_file import exclusive_lock
 from forecast.base.saved_records import COUNT, DAY, ListSchema, MappingSchema, ObjectSchema, ValueSchema, check_record
 from forecast.errors import DownloadError, printable
 from forecast.tables.schema.descriptor import HASH_PATTERN
