@@ -38,18 +38,16 @@ from forecast.base.saved_records import (
     one_of as one_of_words,
 )
 from forecast.errors import ForecastError, ResultError, UsageError, printable
-from forecast.fit.fit import Fit
+from forecast.fit.fit import Fit, Fits
 from forecast.formula import check_name, parse
 from forecast.laws import Law, law
 from forecast.laws.grouped import Grouped, law_of_form
 
 if TYPE_CHECKING:
     from forecast.fit.data.observations import Observations
-    from forecast.fit.fit import Fits
     from forecast.fit.inference.bootstrap import Replicates
     from forecast.fit.problem.problem import Setting
     from forecast.fit.solutions import Solutions
-    from forecast.laws import Law
 
 T = TypeVar("T")
 

@@ -16,7 +16,7 @@ from forecast.fit.inference.covariance import Uncertainty, assess_parameters, jo
 from forecast.fit.inference.profile_endpoints import Optima
 from forecast.fit.kernels.general import natural
 from forecast.fit.problem.poles import POLE_BY_CHANCE
-from forecast.fit.problem.problem import Problem, Target
+from forecast.fit.problem.problem import Problem, Setting, Target
 from forecast.fit.sizes import CHUNK_ELEMENTS
 from forecast.fit.solve.multistart import outcome
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from forecast.fit.data.observations import Observations
     from forecast.fit.inference.bootstrap import Replicates
     from forecast.fit.objectives.objective import Objective
-    from forecast.fit.problem.problem import Setting
     from forecast.laws import Law
 
 

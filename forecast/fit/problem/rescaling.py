@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from forecast.base.arrays import Array, BoolArray
-from forecast.fit.problem.problem import kernel_for
+from forecast.fit.problem.problem import Coordinates, Problem, Target, kernel_for
 from forecast.formula import tree
 from forecast.formula.functions import DIMENSIONLESS, FUNCTIONS
 from forecast.formula.tree import Binary, Call, Name, Node, Number, Unary
@@ -27,7 +27,6 @@ from forecast.laws.implicit import Implicit
 if TYPE_CHECKING:
     from forecast.fit.data.observations import Observations
     from forecast.fit.objectives.objective import Objective
-    from forecast.fit.problem.problem import Coordinates, Problem, Target
     from forecast.laws import Law
 
 
