@@ -8,9 +8,9 @@ from typing import Any
 
 from forecast.errors import ForecastError, UsageError, printable
 from forecast.laws import law as find
-from forecast.laws.grouped import Grouped
 from forecast.laws.definition import Law
 from forecast.laws.forms import Code, Form
+from forecast.laws.grouped import Grouped
 
 #: Laws that were made here from a text, so that each is compiled once; and how many are kept.
 _made: dict[str, Law] = {}

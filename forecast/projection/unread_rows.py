@@ -16,7 +16,7 @@ from forecast.base.arrays import BoolArray
 from forecast.contract.registry import get_registry
 from forecast.errors import LeftOutWarning, UsageError, first_names, printable
 from forecast.models import Model
-from forecast.models.law_fits import LawModel
+from forecast.models.relations import LawModel
 from forecast.projection.model_fits import ModelFits
 from forecast.projection.source_tables import is_file, tables_read
 from forecast.scenarios.graph import ScenarioGraph

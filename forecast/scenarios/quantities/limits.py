@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from forecast import units
-from forecast.contract.specs import KEEPS, SCALES, is_number
+from forecast.contract.fields import KEEPS, SCALES, is_number
 from forecast.errors import ScenarioError, printable
 from forecast.formula import Condition
 from forecast.models.scales import UNBOUNDED, Bounds
