@@ -20,13 +20,13 @@ KEEPS = ("frontier", "positive")
 SCALES = ("level", "share", "percent", "linear", "signed", "count")
 
 
-def frozen(items: Mapping[Any, Any]) -> MappingProxyType[Any, Any]:
+def read_only(items: Mapping[Any, Any]) -> MappingProxyType[Any, Any]:
     """Return a copy that cannot be written to."""
     return MappingProxyType(dict(items))
 
 
 # by themselves such mappings neither pickle nor copy
-copyreg.pickle(MappingProxyType, lambda proxy: (frozen, (dict(proxy),)))
+copyreg.pickle(MappingProxyType, lambda proxy: (read_only, (dict(proxy),)))
 
 
 def _brief_value(value: object) -> str:
@@ -143,7 +143,7 @@ class Checked:
             if test is not None and not test(value):
                 self._refuse(each.name, f"expected {each.metadata['says']}, got {_brief_value(value)}")
             if not isinstance(value, (str, tuple)) and isinstance(value, Mapping):
-                object.__setattr__(self, each.name, frozen(value))
+                object.__setattr__(self, each.name, read_only(value))
 
     def _refuse(self, field_name: str, reason: str) -> None:
         raise PluginContractError(f"{type(self).__name__} '{printable(self.name, 80)}': {field_name}: {reason}")

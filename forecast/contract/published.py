@@ -14,13 +14,13 @@ from forecast.contract.fields import (
     checked_field,
     date,
     flag_field,
-    frozen,
     is_number,
     is_text,
     mapping_field,
     maybe_text,
     numbers,
     optional_field,
+    read_only,
     text_field,
     text_tuple_field,
     tuple_of,
@@ -138,7 +138,7 @@ class PublishedFit(Checked):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        rows = frozen({a: frozen(row) for a, row in self.covariance.items()})
+        rows = read_only({a: read_only(row) for a, row in self.covariance.items()})
         object.__setattr__(self, "covariance", rows)
         for a, row in rows.items():
             if set(row) != set(rows):

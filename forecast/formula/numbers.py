@@ -12,7 +12,7 @@ DIGITS_PATTERN = r"(?:\d+(?:\.\d+)?|\.\d+|\d+\.(?!\.))"
 #: One with its thousands apart, as answers write it.
 GROUPED_PATTERN = r"[1-9]\d{0,2}(?:,\d{3})+(?![\d,])(?:\.\d+)?"
 NUMBER_PATTERN = rf"(?:{GROUPED_PATTERN}|{DIGITS_PATTERN})(?:[eE][+-]?\d+|{POWER_PATTERN})?"
-_POWER = re.compile(rf"{POWER_PATTERN}$")
+_LAST_POWER = re.compile(rf"{POWER_PATTERN}$")
 _WHOLE = re.compile(rf"[+-]?{NUMBER_PATTERN}", re.ASCII)
 
 
@@ -36,6 +36,6 @@ def parse_number(text: str) -> float:
     """
     if not _WHOLE.fullmatch(text):
         raise ValueError(text)
-    power = _POWER.search(text)
+    power = _LAST_POWER.search(text)
     digits = text[: power.start() if power else None].replace(",", "")
     return float(f"{digits}e{POWERS_OF_TEN[power[0].strip()]}" if power else digits)

@@ -27,7 +27,7 @@ ROOT_STEP_RTOL, EQUATION_RTOL = 2e-14, 1e-9
 #: A step as small as this may be the last: steps by then shrink as their squares do.
 ROOT_RTOL = 1e-6
 #: Newton steps of all equations together, and of those that need more.
-FIRST_ROUNDS, MAX_ROUNDS = 6, 200
+FIRST_ROUNDS, LAST_ROUNDS = 6, 200
 #: The logits of the places that are looked at first are the whole numbers up to this.
 BRACKET_POINTS = 12
 #: Ends that lie this many times the output apart leave it digits of its own.
@@ -213,12 +213,12 @@ class ImplicitProgram(Program):
                 break
             u, here, last = new, there, moved
         y = np.where(done, y, here)
-        doubt = usable & (done | (rounds == MAX_ROUNDS)) & (~sure | (width > MAX_BRACKET_RATIO * np.abs(y)))
+        doubt = usable & (done | (rounds == LAST_ROUNDS)) & (~sure | (width > MAX_BRACKET_RATIO * np.abs(y)))
         if doubt.any():
             y = np.where(doubt, self._polish_roots(y, given, low, high, goal, direction), y)
-        if rounds < MAX_ROUNDS and not done.all():
+        if rounds < LAST_ROUNDS and not done.all():
             rest = {name: np.broadcast_to(each, shape)[~done] for name, each in values.items()}
-            y[~done] = self._solve(rest, (int((~done).sum()),), MAX_ROUNDS)
+            y[~done] = self._solve(rest, (int((~done).sum()),), LAST_ROUNDS)
         return np.where(usable, y, np.nan)
 
     def _at(self, y: Array, given: Mapping[str, Array]) -> tuple[Array, Array]:
