@@ -319,7 +319,8 @@ class Reader:
                     reason = _FOREIGN_OPERATORS.get(type(op), f"operator {type(op).__name__} is outside the grammar")
                     self.fail(reason, self._at(right) - 1)
                 made = Binary(_AST_OPERATORS[type(op)], self.node(left, depth + 1), self.node(right, depth + 1))
-                if made.op == "/" and tree.constant(made.right) and not tree.evaluate(made.right, {}):
+                by = made.right
+                if made.op == "/" and (not by.value if isinstance(by, Number) else _is_zero(by)):
                     self.fail("a division by zero has no value", self._at(right))
                 return self._in_range(node, made)
             case ast.Call():
@@ -446,6 +447,11 @@ def _degree(node: Node) -> float:
     inner = [_degree(child) for child in tree.children(node)]
     exponent = _constant_exponent(node)
     return max([1.0, *inner]) if exponent is None else max(1.0, exponent * inner[0], inner[1])
+
+
+def _is_zero(node: Node) -> bool:
+    """Tell a number that is written as a formula, and is 0."""
+    return tree.constant(node) and not tree.evaluate(node, {})
 
 
 def _max_terms(node: Node) -> float:

@@ -246,6 +246,7 @@ def project(
             "until": _int_if_whole(steps.years[-1]) if width != "month" else int(steps.years[-1]),
             "step": width,
             "as_of": as_of,
+            "labels": {**changed.labels, **graph.scenario.labels},  # what is set aside is named beside what is left
         }
         stated = partial(provenance, graph, run=run, settings=settings, swaps=swaps)
         job = Job.of(

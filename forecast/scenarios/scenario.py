@@ -479,8 +479,7 @@ class Scenario:
             stated["quantities"] = {name: _keep_rows(row, self.choices[choice].values, values) for name, row in rows}
         moving = (each if each.name != choice else replace(each, ends=kept.values) for each in self.levers)
         several = tuple(each for each in moving if len(each.ends) > 1)
-        narrowed = replace(self, choices={**self.choices, choice: kept}, levers=several, stated=stated)._prune()
-        return replace(narrowed, labels=self.labels)  # what is set aside is named beside what is left
+        return replace(self, choices={**self.choices, choice: kept}, levers=several, stated=stated)._prune()
 
     def _prune(self) -> Self:
         """Return the scenario without what names something that is not there: it was narrowed, or inherits it.
