@@ -79,7 +79,7 @@ class Tables:
     def _load(name: str, reading: Mapping[str, str]) -> SharedTable:
         if tables.is_plain_file(name):  # no descriptor describes it: each column is understood at its first use
             return SharedTable(xr.Dataset(), lambda _: tables.read(name, **reading))
-        return tables.shared_table(name)
+        return tables.shared_table(name, where=name)
 
     @property
     def read(self) -> tuple[str, ...]:

@@ -14,7 +14,6 @@ or left out of a download with a warning.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import math
 import os
@@ -31,8 +30,7 @@ from forecast.base.json_text import to_json
 from forecast.base.lazy import xr
 from forecast.base.number_checks import is_real
 from forecast.errors import DataError, EmptyDataError, TableError, UnknownNameError, UsageError, printable
-from forecast.tables import editions
-from forecast.tables.cache import MAX_TABLES, SharedTable, file_stamp
+from forecast.tables import cache, editions
 from forecast.tables.editions import Edition
 from forecast.tables.raw_table import RawTable, join_rows
 from forecast.tables.remote import resource_bytes
@@ -118,33 +116,30 @@ def table(name_or_path: str | os.PathLike[str]) -> xr.Dataset:
     >>> float(table(folder)["loss"].sel(run="b"))
     2.25
     """
-    return look(name_or_path).copy(deep=True)
+    found = shared_table(name_or_path)
+    return found.table.copy(deep=True) if found.stamp else found.table
 
 
-def shared_table(name_or_path: str | os.PathLike[str]) -> SharedTable:
-    """Return a table as all who read it have it, read anew only if one of its files has changed."""
+def shared_table(name_or_path: str | os.PathLike[str], *, where: str = "") -> cache.SharedTable:
+    """Return a table as all who read it have it: nothing of it may be written to."""
     descriptor = editions.note_table(descriptor_of(name_or_path))
-    package = editions.of(descriptor).package
-    if not any(resource.remote for resource in package.resources):
-        with contextlib.suppress(OSError):  # whoever reads it says what is wrong
-            stamps = [
-                file_stamp(file) for file in (package.file, *(package.folder / r.path for r in package.resources))
-            ]
-            # what was read while more was allowed is not there afterwards
-            return _read_shared(descriptor, *stamps, access.current(), editions.mark(descriptor))
-    return _read_shared.__wrapped__(descriptor)
-
-
-@functools.lru_cache(maxsize=MAX_TABLES)
-def _read_shared(descriptor: Path, *state: Any) -> SharedTable:
     from forecast.tables.intake import to_columns
 
-    return SharedTable(_load(editions.of(descriptor)), to_columns)
+    return cache.get_shared(descriptor, _load_table, functools.partial(to_columns, where=where))
 
 
 def look(name_or_path: str | os.PathLike[str]) -> xr.Dataset:
     """Return what `table` does, shared with others: it must not be written to."""
     return shared_table(name_or_path).table
+
+
+def _load_table(descriptor: Path) -> tuple[xr.Dataset, list[Path]]:
+    """Return a table and the files it was read from; none where one of them is a download."""
+    edition = editions.of(descriptor)
+    package = edition.package
+    files = [package.folder / resource.path for resource in package.resources if not resource.remote]
+    local = len(files) == len(package.resources)
+    return _load(edition), [package.file, *files] if local else []
 
 
 def descriptor_of(name_or_path: str | os.PathLike[str]) -> Path:

@@ -130,7 +130,7 @@ def _from_path(data: str | os.PathLike[str], at: str, options: ReadOptions, read
     from forecast import tables
 
     if not tables.is_plain_file(text):
-        return tables.shared_table(data).columns.copied()
+        return tables.shared_table(data, where=at.removesuffix(": ")).columns.copied()
     stamp: tuple[int, ...] = ()
     with contextlib.suppress(OSError, ValueError):  # whoever reads it says what is wrong
         stamp = file_stamp(Path(text))

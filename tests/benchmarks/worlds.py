@@ -203,7 +203,7 @@ def read() -> tuple[Cost, Cost]:
 
     from forecast import Scenario, tables
     from forecast.scenarios.graph import build
-    from forecast.tables import editions
+    from forecast.tables import cache, editions
 
     with editions.use_editions({}) as read:
         forecast.project("model-capability", draws=8)
@@ -212,7 +212,7 @@ def read() -> tuple[Cost, Cost]:
     files = [each.folder / resource.path for each in packages for resource in each.resources if not resource.remote]
 
     def ours() -> None:
-        tables._read_shared.cache_clear()
+        cache._kept.clear()
         for path in read:
             tables.to_columns(path)
 
