@@ -174,9 +174,9 @@ def check(said, monkeypatch, example):
             words += ["--draws", "100"]
         if words[0] == "backtest" and "--whole" in words:
             words += ["--draws", "100"]
-        if words[0] in (serving := {"explore": "explore", "mcp": "agents"}):
+        if words[0] in (serving := {"explore": "explore.server", "mcp": "agents.tools"}):
             pytest.importorskip({"explore": "uvicorn"}.get(words[0], words[0]))
-            patch.setattr(f"forecast.cli.{serving[words[0]]}.server.serve", lambda *_: None)
+            patch.setattr(f"forecast.cli.{serving[words[0]]}.serve", lambda *_: None)
         if "epoch-models" in example or example == OFFLINE:
             upstream(patch)
             for earlier in ((), ("--update",)) if "@" in example or "--update" in words else ():
@@ -194,8 +194,10 @@ def check(said, monkeypatch, example):
 
 #: What takes longest, whose words other tests try: tests/evaluation/test_scenario_backtest, test_published_compare.
 LONGEST = [
-    each for each in EXAMPLES if each.startswith("forecast backtest chain") or each.endswith("published compare")
-]
+    each for each in EXAMPLES
+    if each.startswith(("forecast backtest chain", "forecast tables refresh --edition"))
+    or each.endswith("published compare")
+]  # fmt: skip
 SLOW = [each for each in EXAMPLES if each.startswith(LONG) and each not in LONGEST]
 USUAL = [each for each in EXAMPLES if not each.startswith(LONG)]
 

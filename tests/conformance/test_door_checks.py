@@ -31,10 +31,6 @@ def test_a_part_above_its_whole_is_found_in_any_choice_of_both():
     quantities = get_registry().records("quantity")
     stated = {(each.spec.name, whole) for each in quantities for whole in each.spec.at_most}
     assert {("site-rate-per-watt", "device-rate-per-watt-fp16"), ("run-cost", "run-cost-allowed")} <= stated
-    for name, _ in stated:
-        spec = get_registry().find("quantity", name).spec
-        found = door_breaches(dataclasses.replace(spec, also=(), rivals=()), draws=64)
-        assert not [each.message for each in found if each.rule == "relations"], name
     found = breaches(at_most={"run-chips": "not so", "largest-site-power": "nor is this"})
     assert [rule for rule, _ in found] == ["doors"]
     assert "unit" in next(iter(found))[1]

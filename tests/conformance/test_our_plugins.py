@@ -24,6 +24,8 @@ def test_the_plugins_meet_their_contract(plugin, step, monkeypatch):
     todo = kit.plugin_checks(plugin)
     every = [check.label for check in todo if check.label.endswith(LEVERS)]
     few = {label for number, label in enumerate(every) if number % step}
+    if step > 1:  # asked by all their doors: test_door_checks
+        few |= {check.label for check in todo if check.label.startswith("quantity ")}
     if plugin == "capability" and step > 1:  # its claims are judged pack by pack: tests/plugins/capability
         few |= {check.label for check in todo if check.label.startswith("claim ")}
     monkeypatch.setattr(kit, "plugin_checks", lambda _: [check for check in todo if check.label not in few])

@@ -230,7 +230,7 @@ def test_a_rent_of_ones_own_counts_though_it_is_younger_than_the_start_and_is_of
         rent("2999-01-01")
 
 
-@pytest.mark.slow
+@pytest.mark.xslow
 def test_a_quote_that_nothing_reads_is_said_at_every_door_with_what_would_read_it(tmp_path, capsys):
     rows = {
         "rents": "geforce-rtx-4090,2026-10-15,on-demand,,0.05",

@@ -164,7 +164,7 @@ def apart(one, other):
     return max(low - 0.5, 0.5 - high, 0.0) / error
 
 
-@pytest.mark.slow
+@pytest.mark.xslow
 def test_one_label_is_one_value_in_all_scenarios():
     found = by_label()
     wrong = [
