@@ -260,6 +260,7 @@ def test_a_quote_that_nothing_reads_is_said_at_every_door_with_what_would_read_i
     assert "a launch price, which is no quote" in told("ask device-price --at 2026-11", "launch")[1]
 
 
+@pytest.mark.slow
 def test_what_seldom_fits_is_told_and_what_is_set_aside_has_its_label(capsys):
     asked = ("gpu-guide", "--draws", "64", "--set", "use=inference-16bit", "--set", "budget=1500 USD")
     found = command("run")(capsys, *asked, "--json").json["result"]
