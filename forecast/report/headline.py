@@ -47,7 +47,7 @@ MAX_SENTENCE_COMBINATIONS = 3
 #: What is best with a smaller chance than this is too close to call.
 MIN_CLEAR_PROBABILITY = 0.8
 #: What seldom takes part is said to be best from this share of the worlds on.
-MIN_SELDOM_SHARE = 0.05
+MIN_SELDOM_SHARE = 0.1
 #: Where a bound decides in a larger share of the worlds than this, an interval of 90 % leaves no room beside it.
 MIN_WHOLE_SHARE = 0.9
 #: Digits of a number that stands in a title: it is stated, not estimated.

@@ -279,7 +279,7 @@ def _ranking_group(answer: RankingAnswer, row: RankingRow, words: Labels) -> Row
         note = "" if decided else percent(each.first)
         tier = str(each.tier) if each.tier and not decided else ""
         rows.append(ReportRow(label=words(each.name), spread=each, cells=(middle, interval, note, tier)))
-    if row.seldom >= MIN_SELDOM_SHARE:
+    if taking and row.seldom >= MIN_SELDOM_SHARE:
         others = [words(each.name) for each in row.order if each.first >= MIN_SELDOM_SHARE and not each.takes_part]
         label = fill("seldom", "named" if others else "", names=first_names(others, 2))
         rows.append(ReportRow(label=label, cells=("", "", percent(row.seldom)), share=row.seldom))
