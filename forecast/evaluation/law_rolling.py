@@ -7,7 +7,7 @@ gives an observation on the other side, so that the record is of what people are
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from forecast.laws import Law, law
 from forecast.tables.column_names import columns_in
 from forecast.tables.columns import Columns
 from forecast.tables.same_place import check_one_curve
+
+if TYPE_CHECKING:
+    from forecast.evaluation.backtest_datasets import Backtest
 
 #: What a curve is tried with where no law is named: the laws that learning curves are extrapolated with.
 DEFAULT_LAWS = (
@@ -50,7 +53,7 @@ def backtest_laws(
     seed: int = 0,
     workers: Any = None,
     progress: Callable[[int, int], None] | None = None,
-) -> rolling.Backtest:
+) -> Backtest:
     """Fit laws to the lower part of the points from several origins, and score what they say of the upper part.
 
     The origins come after eight different places and 40 % of them. Beside the laws stand the last value and a straight

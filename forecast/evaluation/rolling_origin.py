@@ -7,7 +7,6 @@ today.
 
 from __future__ import annotations
 
-import html
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,30 +30,7 @@ from forecast.models.shapes import record_sign
 
 if TYPE_CHECKING:
     from forecast.base.streams import Streams
-
-
-class Backtest(xr.Dataset):  # type: ignore[no-untyped-call]  # xarray's __init_subclass__
-    """Forecasts of the past with their scores, below a sentence about them. Made by `forecast.backtest`.
-
-    What xarray makes of it, such as one model of several, is one too, and has a sentence if enough of it is left.
-    """
-
-    __slots__ = ()
-    _needed = frozenset({"origin", "horizon", "model", "quantile", "forecast", "weighted-interval", "coverage"})
-
-    @property
-    def sentence(self) -> str:
-        """How good its forecasts were, and the share of intervals that held; empty where not all of it is left."""
-        return self._summary() if {*self.dims, *self.data_vars} >= self._needed else ""
-
-    def _summary(self) -> str:
-        return best_model_sentence(score_rows([self]), [self])
-
-    def __repr__(self) -> str:
-        return f"{self.sentence}\n{super().__repr__()}".lstrip()
-
-    def _repr_html_(self) -> str:
-        return f"<p><strong>{html.escape(self.sentence)}</strong></p>{super()._repr_html_()}"
+    from forecast.evaluation.backtest_datasets import Backtest
 
 
 # --- Origins and what must be beaten ----------------------------------------------------------------------------------
@@ -494,6 +470,8 @@ def score_origins(
                     stated_by[i, :count_of, j], happened[i, :count_of] = reached_by(
                         made[cut.place], cut.observed, cut.known
                     )
+    from forecast.evaluation.backtest_datasets import Backtest
+
     dims = ("origin", "horizon")
     at = [cut.at for cut in cuts]
     made_of = xr.DataArray(draws, dims=(*dims, "model", "draw"), coords={"origin": at, "model": list(names)})

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -34,6 +34,9 @@ from forecast.projection.engine import loaded, project
 from forecast.projection.result import Projection
 from forecast.scenarios.kinds.expression import Expression
 from forecast.scenarios.scenario import Scenario
+
+if TYPE_CHECKING:
+    from forecast.evaluation.backtest_datasets import ScenarioBacktest
 
 # --- Rivals -----------------------------------------------------------------------------------------------------------
 # What stands beside a scenario in the past: what was observed, the series carried on, and what had been published.
@@ -239,7 +242,7 @@ def backtest_scenario(
     draws: int = 1024,
     seed: int = 0,
     progress: Callable[[float, float], None] | None = None,
-) -> scores.ScenarioBacktest:
+) -> ScenarioBacktest:
     """Project a whole scenario as of several dates in the past, and score what it said against what was observed.
 
     Of a definition the first value is taken, which is the one that a sentence names. Of rivals that are pooled those

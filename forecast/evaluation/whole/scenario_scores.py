@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,8 +17,10 @@ from forecast.base.files import replace_atomically
 from forecast.base.lazy import xr
 from forecast.base.quantiles import QUANTILE_NAMES, QUANTILES
 from forecast.errors import DataError, ForecastError, PluginError, printable
-from forecast.evaluation.rolling_origin import Backtest
 from forecast.evaluation.scores import coverage, weighted_interval
+
+if TYPE_CHECKING:
+    from forecast.evaluation.backtest_datasets import ScenarioBacktest
 
 #: Digits of a forecast and of what came: a record that stands still is inside an interval that ends at it.
 ROUND_DIGITS = 9
@@ -61,18 +63,10 @@ def unit_text(row: Mapping[str, Any]) -> str:
     return SCALES[row["scale"]].title or row["unit"] or "points"
 
 
-class ScenarioBacktest(Backtest):  # type: ignore[no-untyped-call]  # xarray's __init_subclass__
-    """What a scenario would have said, with its scores. Made by `forecast.backtest_scenario`."""
-
-    __slots__ = ()
-    _needed = frozenset({"quantity", "origin", "ahead", "model", "quantile", "coverage"})
-
-    def _summary(self) -> str:
-        return coverage_sentence(self)
-
-
 def scored_forecasts(forecasts: Array, came: Array, coords: Mapping[str, Any]) -> ScenarioBacktest:
     """Return forecasts, (quantity, vintage, ahead, model, quantile), with their scores against what came."""
+    from forecast.evaluation.backtest_datasets import ScenarioBacktest
+
     dims = ("quantity", "origin", "ahead")
     levels = {"quantile": list(QUANTILES)}
     # scored without the names along other dimensions: xarray would compare them in every step
