@@ -202,22 +202,24 @@ class Reader:
             if depth > MAX_FORMULA_DEPTH // 2:
                 self.fail(f"has more than {MAX_FORMULA_DEPTH // 2} nested parentheses", position)
 
+    def _overwrite(self, start: int, end: int, text: str = "") -> None:
+        """Put a text in the place of a longer one, with blanks after it: everything else stays where it was written."""
+        text = text.ljust(end - start)
+        self.source = f"{self.source[:start]}{text}{self.source[end:]}"
+        self.code = f"{self.code[:start]}{text}{self.code[end:]}"
+
     def _join_thousands(self) -> None:
         """Take the commas out of ``14,000`` where none separates: outside brackets."""
         depth = 0
         for found in _THOUSANDS.finditer(self.code) if self.scenario else ():
             depth += (found[0] in "([{") - (found[0] in ")]}")
             if depth == 0 and "," in found[0]:
-                joined = found[0].replace(",", "").ljust(len(found[0]))
-                self.source = f"{self.source[: found.start()]}{joined}{self.source[found.end() :]}"
-                self.code = f"{self.code[: found.start()]}{joined}{self.code[found.end() :]}"
+                self._overwrite(*found.span(), found[0].replace(",", ""))
 
     def _take_powers(self) -> Iterator[tuple[int, int]]:
         """Take the letters of ``70B`` out of the source, and yield where each number stands with its power of ten."""
         for short in _SHORT.finditer(self.code):
-            start, end = short.span(1)
-            self.source = f"{self.source[:start]}{' ' * (end - start)}{self.source[end:]}"
-            self.code = f"{self.code[:start]}{' ' * (end - start)}{self.code[end:]}"
+            self._overwrite(*short.span(1))
             yield short.start(), POWERS_OF_TEN[short[1].strip()]
 
     def _take_units(self) -> Iterator[tuple[int, str]]:
@@ -229,9 +231,7 @@ class Reader:
                 continue  # refused as a keyword
             if unit is None or not re.match(r" *(?:$|[]),<>]|==)| +[-+*/]+ ", self.code[end:]):
                 self.fail(_UNIT_ENDS, measured.start())
-            blank = " " * (end - measured.end())
-            self.source = self.source[: measured.end()] + blank + self.source[end:]
-            self.code = self.code[: measured.end()] + blank + self.code[end:]
+            self._overwrite(measured.end(), end)
             yield measured.start(), " ".join(unit[0].split())
 
     def _check_words(self) -> None:

@@ -182,11 +182,11 @@ class TableValue(QuantityKind):
         at = node.own_values(combination)
         if at not in node.figures:
             return plan.add("absent", (), self.absent, of=node.name)
-        figure = plan.known(node.name, max(self.published, node.since.get(at, "")), node.figures[at], None)
-        *later, oldest = (each[1:] for each in node.histories.get(at, [("", self.published, figure)]))
-        for day, each in later:  # as of a date the newest of then
+        dated = [each[1:] for each in node.histories.get(at, ())] or [(node.since.get(at, ""), node.figures[at])]
+        *later, oldest = ((max(self.published, day), figure) for day, figure in dated)
+        for day, figure in later:  # as of a date the newest of then
             with contextlib.suppress(NoDataAtDateError):
-                return plan.add("constant", (), plan.known(node.name, day, each, None), of=node.name)
+                return plan.add("constant", (), plan.known(node.name, day, figure, None), of=node.name)
         figure = plan.known(node.name, *oldest, None)
         return plan.add("constant", (), figure, of=node.name)
 
