@@ -21,6 +21,7 @@ from forecast.base.dates import MONTH_STARTS, today
 from forecast.contract.registry import get_registry
 from forecast.contract.specs import QuantitySpec, ScenarioSpec
 from forecast.errors import ForecastError
+from forecast.formula.numbers import POWERS_OF_TEN
 
 #: How much a quantity must share of the rarity of a question's words to be meant; and how much of it one of its names
 #: must have, and how far the next must lie behind, without a level in its unit and with one, which is evidence too.
@@ -58,9 +59,7 @@ _FORMAT_PATTERN = re.compile(
     r"\b(?:(?P<bits>4|8|16|32)[ -]?bits?|bf(?P<brain>16)|int(?P<whole>4|8)|(?P<single>single) precision"
     r"|(?P<half>half) precision)\b"
 )
-_MULTIPLES = {
-    "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "k": 1e3, "m": 1e6, "b": 1e9, "t": 1e12
-}  # fmt: skip
+_POWERS = {name.lower(): power for name, power in POWERS_OF_TEN.items()}
 _UNIT_WORDS = {
     "dollar": "USD", "usd": "USD", "$": "USD", "watt": "W", "kilowatt": "kW", "megawatt": "MW", "gigawatt": "GW",
     "kw": "kW", "mw": "MW", "gw": "GW", "hour": "hour", "day": "day", "month": "month", "year": "year",
@@ -340,7 +339,7 @@ def _as_typed(number: str, multiple: str) -> str:
     """
     if multiple in ("k", "m", "b", "t"):
         return number + {"k": "k"}.get(multiple, multiple.upper())
-    return f"{number}e{math.log10(_MULTIPLES[multiple]):.0f}" if multiple and "e" not in number else number
+    return f"{number}e{_POWERS[multiple]}" if multiple and "e" not in number else number
 
 
 def _stemmed_words(text: str) -> list[str]:
