@@ -444,7 +444,7 @@ def _constant_exponent(node: Node) -> float | None:
 
 def _degree(node: Node) -> float:
     """Return the largest product of nested constant exponents."""
-    inner = [_degree(child) for child in tree.children(node)]
+    inner = [*map(_degree, tree.children(node))]
     exponent = _constant_exponent(node)
     return max([1.0, *inner]) if exponent is None else max(1.0, exponent * inner[0], inner[1])
 

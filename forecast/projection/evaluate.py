@@ -70,11 +70,17 @@ class Schedule:
 
     @cached_property
     def after(self) -> dict[int, list[int]]:
-        """The answers that can be computed once an output is there, by this output."""
-        turn = {place: i for i, place in reversed(list(enumerate(self.outputs)))}
-        last = [-1] * len(self.steps.every)
-        for place, step in enumerate(self.steps.every):
-            last[place] = max([turn.get(place, -1), *(last[each] for each in step.inputs)])
+        """The answers that can be computed once an output is there, by this output: not before what they rest on."""
+        every, never = self.steps.every, len(self.outputs)
+        turn = [never] * len(every)  # with which output a step is computed
+        for i, place in reversed(list(enumerate(self.outputs))):
+            turn[place] = i
+        for place in range(len(every) - 1, -1, -1):
+            for each in every[place].inputs:
+                turn[each] = min(turn[each], turn[place])
+        last = [-1] * len(every)
+        for place, step in enumerate(every):
+            last[place] = turn[place] if turn[place] < never else max((last[each] for each in step.inputs), default=-1)
         out: dict[int, list[int]] = {}
         for place in dict.fromkeys(self.answers):
             if last[place] >= 0:

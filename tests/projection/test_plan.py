@@ -8,6 +8,8 @@ from forecast import Scenario
 from forecast.projection.model_fits import ModelFits
 from forecast.projection.operations import OPERATIONS
 from forecast.projection.plan import Plan
+from forecast.projection.streaming.batches import Job
+from forecast.projection.streaming.foresight import peak_bytes
 from forecast.scenarios import graph as graphs
 
 YEARS = np.arange(2025.0, 2031.0)
@@ -133,6 +135,18 @@ def test_the_same_is_drawn_once(monkeypatch):
     monkeypatch.setitem(OPERATIONS, "formula", lambda *given: computed.append(given[2].text) or compute(*given))
     forecast.project(RECORD, draws=8)
     assert len([text for text in computed if text.startswith("exp(")]) == 2
+
+
+def test_a_path_below_a_common_limit_is_not_held_until_the_limits_of_all_are_told():
+    def foreseen(n):
+        grown = {"expression": "exp({pace}*(t - start))", "limit": "cap"}
+        cap = {"p05": 3, "p95": 9, "unit": "1"}
+        graph = graph_of({"cap": cap, "grown": grown}, pace=[str(1 + i) for i in range(n)])
+        fits = ModelFits(graph, as_of=None, seed=0)
+        job = Job.of(graph, fits, settings={}, years=np.arange(2025.0, 2325.0), worlds=64, kept=64)
+        return peak_bytes(job.schedule, len(job.years), 64)
+
+    assert foreseen(20) < 1.5 * foreseen(2)
 
 
 @pytest.mark.parametrize("draws", [8, 3000])
