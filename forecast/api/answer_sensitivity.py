@@ -87,12 +87,12 @@ def required_value(
     if by <= first:
         raise UsageError(f"needed: {by:g} is not after the first step, {first:g}: nothing moves what is so already")
     _ = answer.distribution  # there is one
-    near, lateness = _shorten_horizon(answer, by), dict[float, float]()
+    near, lateness = _with_number(_shorten_horizon(answer, by), name), dict[float, float]()
 
     def late(number: float) -> float:
         """Return how many years after the date it is reached with this probability."""
         if number not in lateness:
-            date = near.with_(**{name: number}).quantile(probability)
+            date = near(number).quantile(probability)
             lateness[number] = date - by if math.isfinite(date) else NEVER_YEARS
         return lateness[number]
 
@@ -113,6 +113,28 @@ def required_value(
     return math.exp(
         float(brentq(lambda x: _clip_lateness(late(math.exp(x))), math.log(low), math.log(high), xtol=SEARCH_RTOL))
     )
+
+
+def _with_number(answer: Answer, name: str) -> Callable[[float], Answer]:
+    """Return what gives the answer with a number in place of a quantity: variations of the first, where it has any."""
+    from forecast.projection.answers.variations import Variations, can_vary
+
+    first: Answer | None = None
+    together: Variations | None = None
+
+    def found(number: float) -> Answer:
+        nonlocal first, together
+        if first is not None and together is not None:
+            run = next(together.walk([((name,), {"with_": {name: number}})]))
+            if run is not None:
+                return replace(first, run=run, options={**first.options, "with_": run.settings.set})
+        answered = answer.with_(**{name: number})
+        if first is None and name in answered._settings and "data" not in answered.options and can_vary(answered.run):
+            together = Variations(answered._run_scenario, answered.run, answered.cache, whole=True)
+        first = first or answered
+        return answered
+
+    return found
 
 
 def _clip_lateness(late: float) -> float:

@@ -198,11 +198,12 @@ def project(
         options |= {"client": client, "data": data}
         options |= {"cache": RunCache() if cache is None else cache}
 
-        def one(part: Scenario, given: Mapping[str, Any], done: int, runs: int) -> Projection:
-            told = None if progress is None else lambda worlds, of: progress(done * of + worlds, runs * of)
+        def one(part: Scenario, given: Mapping[str, Any], told: Callable[[int, int], None] | None) -> Projection:
             return project(part, **options, with_={**given, **swaps}, progress=told)
 
-        groups, attributes = swept(changed, along, settings, swaps, one)
+        apart = as_of is not None or data is not None or paths is not None
+        shared = None if apart else options["cache"]
+        groups, attributes = swept(changed, along, settings, swaps, one, cache=shared, progress=progress)
         return Projection(groups, {**attributes, **_scenario_text_attribute(changed, along)})
     swapped_scenario = ports.swap_models(changed, swaps)
     workers = _check_integer("workers", workers, 1, 1024)

@@ -165,12 +165,13 @@ _known: ContextVar[dict[Any, _Built] | None] = ContextVar("graphs of a sweep", d
 
 
 @contextlib.contextmanager
-def numbers_change() -> Iterator[None]:
+def numbers_change(known: dict[Any, _Built] | None = None) -> Iterator[None]:
     """Build a scenario again and again in this block, with other numbers: what is read for it is read once.
 
-    A graph that differs from one before in the numbers alone that are set is that one with other numbers.
+    A graph that differs from one before in the numbers alone that are set is that one with other numbers. Several
+    blocks may share what is `known`.
     """
-    token = _known.set({})
+    token = _known.set({} if known is None else known)
     try:
         yield
     finally:

@@ -204,6 +204,13 @@ def test_what_is_needed_makes_it_so(asked):
         answer.needed("spend", by=2025)
 
 
+def test_what_is_needed_is_found_in_the_same_worlds_as_run_by_run(asked, monkeypatch):
+    *_, answer = asked
+    found = answer.needed("spend", by=2030, probability=0.7)
+    monkeypatch.setattr("forecast.projection.answers.variations.can_vary", lambda run: False)
+    assert answer.needed("spend", by=2030, probability=0.7) == found
+
+
 def test_what_is_needed_along_choices():
     spend = forecast.uncertain(p05=1e8, p95=4e8, unit="USD", name="spend")
     peak = forecast.quantity("peak", model="hardware/gpu-peak-fp16", shape="trends/{trend}")

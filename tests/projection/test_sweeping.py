@@ -1,11 +1,15 @@
 """A sweep: a dimension for each swept name, nothing pooled over it, and everything else drawn alike along it."""
 
+import itertools
+import math
+
 import numpy as np
 import pytest
 
 import forecast
 from forecast import save
 from forecast.errors import ScenarioError, UnknownNameError, UsageError
+from forecast.projection.answers.variations import Variations
 from forecast.report import result_data
 from forecast.report.headline import opening_sentence
 from tests.toolkit import assert_bitwise
@@ -107,6 +111,28 @@ def test_an_answer_that_stays_the_same_still_stands_along_what_it_depends_on():
     ]  # fmt: skip
     swapped = run(RIVALS, sweep={"machine.growth": [0.2, 0.3]}, with_={"machine": "hardware/linpack@exponential"})
     assert swapped["questions"]["then"].dims == ("quantile", "machine.growth")
+
+
+@pytest.mark.parametrize(
+    ("scenario", "sweep"),
+    [
+        (RIVALS, {"goal": [1e19, "1e19..1e20"], "machine.growth": [0.2, 0.3]}),
+        ("capability/metr-2025", {"doubling": [100, 180]}),  # feeds a model, which has a past
+        pytest.param("brain-parity", {"ceiling": ["1e20 FLOP/s", "1e22 FLOP/s"]}, marks=pytest.mark.slow),  # a limit
+        pytest.param("model-capability", {"goal": ["40 hour", "400 hour"]}, marks=pytest.mark.slow),
+    ],
+)
+def test_variations_in_one_plan_are_the_runs_one_by_one(scenario, sweep, monkeypatch):
+    together = run(scenario, sweep=sweep)
+    planned = []
+
+    def walk(_, every):
+        planned.append(len(every))
+        return itertools.repeat(None, len(every))
+
+    monkeypatch.setattr(Variations, "walk", walk)
+    assert together.identical(run(scenario, sweep=sweep))
+    assert planned == [math.prod(map(len, sweep.values())) - 1]
 
 
 def test_a_name_with_a_slash_is_a_dimension_without(tmp_path):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -36,20 +36,30 @@ class Binding(Columns):
     kept : int
         The number of worlds that are kept one by one.
     updates : Updates
-    rows : slice or None
-        Those at which it is told whether a limit binds; None where no limit is asked.
+    bounded : collection of str
+        The quantities whose limits are asked for.
+    rows : slice
+        Those at which it is told whether a limit binds.
     counting : bool
         Worlds are counted.
     """
 
     def __init__(
-        self, plan: Plan, years: Array, n_stored: int, updates: Updates, *, rows: slice | None, counting: bool
+        self,
+        plan: Plan,
+        years: Array,
+        n_stored: int,
+        updates: Updates,
+        bounded: Collection[str],
+        *,
+        rows: slice,
+        counting: bool,
     ) -> None:
         graph = plan.graph
         super().__init__(graph)
-        self.updates, self._rows = updates, rows or slice(None)
-        bounded = () if rows is None else graph.nodes.items()
-        self._limits = [(n, part) for n, node in bounded if node.limits for part in node.limits.conditions]
+        self.updates, self._rows = updates, rows
+        limits = {name: node.limits for name, node in graph.nodes.items() if node.limits and name in bounded}
+        self._limits = [(name, part) for name, each in limits.items() for part in each.conditions]
         new_counts = partial(DateHistogram, years[0], years[-1], weighted=updates.weighing) if counting else None
         for of in self._limits:
             dims, count = graph.dims([of[0], *graph.weighed_by]), len(years[self._rows])

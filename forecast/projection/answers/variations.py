@@ -1,7 +1,8 @@
 """Variations of one run: the answers where one thing is set or changed otherwise, those of one thing in one plan.
 
 What a variation does not reach has the steps of every other one, and is computed once; answers that it does not reach
-are those of the run itself. A variation keeps its answers, and the quantities of which sentences speak; no limit.
+are those of the run itself. A whole variation, as of a sweep, keeps all that it reaches; another one, as of a lever,
+its answers and the quantities of which sentences speak, and no limit.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from forecast.projection.paths.run_cache import RunCache
 from forecast.projection.plan import Plan
 from forecast.projection.provenance import ORDERED_ATTRIBUTES, as_plain, provenance
 from forecast.projection.result.projection import DRAWN_KINDS, Projection
+from forecast.projection.streaming.batches import Job
 from forecast.projection.streaming.reduce import BatchResult, DrawCounts, Reads
 from forecast.scenarios import graph as graphs
 from forecast.scenarios.graph import ScenarioGraph
@@ -49,7 +51,9 @@ ALL_VALUES = "*"
 #: What belongs to one question, after its name.
 QUESTION_PARTS = ("", "_already", "_by", "_date", "_error", "_failing", "_never")
 
-Run = Callable[["Scenario", Mapping[str, Any], int, int], "Projection"]
+#: Projects a scenario with settings; of the worlds drawn, and of all, it tells a callable or nobody.
+Run = Callable[["Scenario", Mapping[str, Any], "Progress | None"], "Projection"]
+Progress = Callable[[int, int], None]
 #: The groups of a projection by their places, and its attributes.
 Parts = tuple[Mapping[str, "xr.Dataset"], Mapping[str, Any]]
 
@@ -66,9 +70,18 @@ def dimension(key: str) -> str:
 
 
 def swept(
-    scenario: Scenario, along: Mapping[str, Any], given: Mapping[str, Any], swaps: Mapping[str, str], run: Run
+    scenario: Scenario,
+    along: Mapping[str, Any],
+    given: Mapping[str, Any],
+    swaps: Mapping[str, str],
+    run: Run,
+    *,
+    cache: RunCache | None,
+    progress: Progress | None = None,
 ) -> tuple[dict[str, xr.Dataset], dict[str, str]]:
     """Run a scenario along every combination of the values of what is swept.
+
+    The first is a run, and the others are variations of it in one plan; those that are not are runs as well.
 
     Parameters
     ----------
@@ -80,7 +93,9 @@ def swept(
     swaps : mapping
         What `run` swaps.
     run : callable
-        Projects a scenario with settings; it is told the number of this run, and of all.
+    cache : RunCache or None
+        Of the runs, which all keep whole paths; None where each is a run of its own.
+    progress : callable, optional
 
     Returns
     -------
@@ -117,11 +132,24 @@ def swept(
         swept_over = ports.swap_models(scenario, swaps)
         setting_targets.check_has_effect(graphs.build(swept_over, given), others, "sweep")
         graph = graphs.build(swept_over, {**given, **first})
-        every = (dict(zip(others, each, strict=True)) for each in itertools.product(*map(dict.values, others.values())))
-        made = [run(scenario, {**given, **each}, number, runs) for number, each in enumerate(every)]
+        every = [dict(zip(others, each, strict=True)) for each in itertools.product(*map(dict.values, others.values()))]
+
+        def told(number: int) -> Progress | None:
+            return progress and (lambda worlds, of: progress(number * of + worlds, runs * of))
+
+        made = [run(scenario, {**given, **every[0]}, told(0))]
+        together: Iterable[Projection | None] = itertools.repeat(None, runs - 1)
+        draws = made[0].settings.draws
+        if runs > 1 and cache is not None and can_vary(made[0]):
+            moved = [(tuple(others), {"with_": each}) for each in every[1:]]
+            together = Variations(scenario, made[0], cache, whole=True).walk(moved)
+        for number, (each, variation) in enumerate(zip(every[1:], together, strict=True), 1):
+            made.append(variation or run(scenario, {**given, **each}, told(number)))
+            if variation is not None and progress is not None:
+                progress((number + 1) * draws, runs * draws)
     parts: list[Parts] = [(each.groups, each.attributes) for each in made]
     for key in reversed(others):
-        labels, reached = list(others[key]), affected_names(graph, key)
+        labels, reached = list(others[key]), affected_names(graph, [key])
         ends = range(0, len(parts), len(labels))
         parts = [_concatenate_runs(parts[i : i + len(labels)], key, labels, reached) for i in ends]
     ((groups, about),) = parts
@@ -148,13 +176,14 @@ def _swept_values(scenario: Scenario, key: str, stated: Any) -> dict[str, Any]:
     return values
 
 
-def affected_names(graph: ScenarioGraph, key: str) -> set[str]:
-    """Return the quantities and the questions that depend on what a key sets or changes."""
+def affected_names(graph: ScenarioGraph, keys: Iterable[str]) -> set[str]:
+    """Return the quantities and the questions that depend on what keys set or change."""
     readers: dict[str, list[str]] = {}
     for name, node in graph.nodes.items():
         for source in node.sources:
             readers.setdefault(source, []).append(name)
-    moved = setting_targets.reachable(setting_targets.meant(graph, key), lambda name: readers.get(name, ())).keys()
+    meant = {name for key in keys for name in setting_targets.meant(graph, key)}
+    moved = setting_targets.reachable(meant, lambda name: readers.get(name, ())).keys()
     groups = (graph.scenario.questions, graph.scenario.figures, graph.scenario.rankings)
     asked = {name: question.needs for group in groups for name, question in group.items()}
     return {*moved, *(name for name, of in asked.items() if not moved.isdisjoint((*of, *graph.weighed_by)))}
@@ -184,7 +213,7 @@ def _concatenate_runs(every: Sequence[Parts], key: str, labels: list[str], touch
         made = data[0]
         for owner, members in together.items():
             present = [n for n in names if n in members]
-            alike = owner not in touched and all(data[0][present].identical(each[present]) for each in data[1:])
+            alike = owner not in touched and all(_is_alike(data[0], each, present) for each in data[1:])
             if alike or not present:
                 continue
             coordinate = xr.Variable(name, np.array(labels))
@@ -200,6 +229,12 @@ def _concatenate_runs(every: Sequence[Parts], key: str, labels: list[str], touch
             made = made.assign({n: joined[n].transpose(*data[0][n].dims, name) for n in present})
         out[path] = made[names] if names and group != "observed" else made  # without names it would lose its dates
     return out, _joined_attributes(about, name, labels)
+
+
+def _is_alike(one: xr.Dataset, other: xr.Dataset, names: list[str]) -> bool:
+    """Tell whether two hold the same under these names; what they share is."""
+    same = all(n in other.variables and one.variables[n].values is other.variables[n].values for n in names)
+    return same or one[names].identical(other[names])
 
 
 def _joined_attributes(every: Sequence[Mapping[str, Any]], name: str, labels: list[str]) -> dict[str, Any]:
@@ -258,54 +293,69 @@ class _Planned:
     sampled: BatchResult | None
 
 
-def variations(
-    scenario: Scenario, run: Projection, every: Sequence[tuple[str, Mapping[str, Any]]], cache: RunCache
-) -> Iterator[Projection | None]:
-    """Walk variations in their order, with the answers of each; None where it fails, and has to be run by itself.
+def can_vary(run: Projection) -> bool:
+    """Tell whether variations of a run can be planned: all its worlds are kept, none is weighed, and nothing is swept.
+
+    It is not as of a date.
+    """
+    settings = run.settings
+    return settings.kept == settings.draws and settings.as_of is None and "update" not in run and not run.swept
+
+
+class Variations:
+    """Variations of a run over the same steps.
 
     Parameters
     ----------
     scenario : Scenario
         With what was changed in the run.
     run : Projection
-        Of the scenario, of as many worlds as the variations; nothing in it is swept, and it is not as of a date.
-    every : sequence of (str, mapping)
-        What is set or changed, and how, beside what the run has: ``with_`` or ``what_if`` of `forecast.project`.
+        Of the scenario, which `can_vary`, and of as many worlds as the variations.
     cache : RunCache
         Of the run.
+    whole : bool
+        With all quantities that a variation reaches, their limits, and what models warn of.
     """
-    planner = _Planner(scenario, run, cache)
-    with graphs.numbers_change():
-        together = [planner.planned(name, moved) for name, moved in every]
-    block = planner.block([each.sampled for each in together if each is not None and each.sampled])
-    for planned in together:
-        yield None if planned is None else planner.made(planned, block)
 
-
-class _Planner:
-    """Plans variations of a run over the same steps."""
-
-    def __init__(self, scenario: Scenario, run: Projection, cache: RunCache) -> None:
-        self.run, self.settings = run, run.settings
+    def __init__(self, scenario: Scenario, run: Projection, cache: RunCache, *, whole: bool = False) -> None:
+        self.run, self.settings, self.whole = run, run.settings, whole
         self.draws, self.seed = self.settings.draws, self.settings.seed
         self.horizon = horizon(self.settings.start, self.settings.until, self.settings.step)
         self.scenario = ports.swap_models(scenario.starting(self.settings.start), self.settings.swap)
         self._ends = run.dataset("projection").sizes["time"] < len(self.horizon.years)
-        self._first: dict[str, _Planned] = {}
-        self._definitions = _read_definitions(run)
-        graph = self._built(self.scenario, self.settings.set)
-        # of draws nothing is taken from a cache: what is shared is in the plan
-        fits = ModelFits(graph, as_of=None, seed=self.seed, cache=cache, share_draws=False)
-        self._plan = Plan(graph, fits, self.horizon.years, self.seed)
+        self._first: dict[tuple[str, ...], _Planned] = {}
+        self._definitions = {} if whole else _read_definitions(run)
+        self._graphs: dict[Any, Any] = {}
+        with graphs.numbers_change(self._graphs):
+            graph = self._built(self.scenario, self.settings.set)
+        # what a lever does not reach is not read: all that points share is in the plan
+        fits = ModelFits(graph, as_of=None, seed=self.seed, cache=cache, share_draws=whole)
+        stated: dict[str, Any] = {"settings": None, "worlds": self.draws, "kept": self.draws, "ends": self._ends}
+        self._job = Job.of(graph, fits, years=self.horizon.years, **stated)
+        self._plan = self._job.plan
         for name, node in graph.nodes.items():  # what a variation does not reach is there already
             for each in graph.combinations(node.dims):
                 self._plan.attempt(self._plan.quantity, name, each)
         self._numbers = Block(Plan(graph, fits, np.empty(0), self.seed), blocks.blocks_between(0, self.draws))
 
+    def walk(self, every: Sequence[tuple[tuple[str, ...], Mapping[str, Any]]]) -> Iterator[Projection | None]:
+        """Walk variations in their order, with the answers of each; None where it fails, and has to be run by itself.
+
+        Parameters
+        ----------
+        every : sequence of (tuple of str, mapping)
+            What is set or changed, and how, beside what the run has: ``with_`` or ``what_if`` of `forecast.project`.
+        """
+        with graphs.numbers_change(self._graphs):
+            together = [self._planned(name, moved) for name, moved in every]
+        worlds = self._worlds([each.sampled for each in together if each is not None and each.sampled])
+        for planned in together:
+            yield None if planned is None else self._made(planned, worlds)
+
     def _built(self, scenario: Scenario, settings: Mapping[str, Any]) -> ScenarioGraph:
         return until_end(graphs.build(scenario, settings), self.horizon, until=self.horizon.years[-1])
 
-    def planned(self, varied: str, moved: Mapping[str, Any]) -> _Planned | None:
+    def _planned(self, varied: tuple[str, ...], moved: Mapping[str, Any]) -> _Planned | None:
         """Plan a variation; None where it cannot be."""
         settings, changes = {**self.settings.set, **moved.get("with_", {})}, moved.get("what_if", ())
         try:
@@ -320,7 +370,9 @@ class _Planner:
         except ForecastError:
             return None
 
-    def _plan_variation(self, varied: str, plan: Plan, settings: Mapping[str, Any], first: _Planned | None) -> _Planned:
+    def _plan_variation(
+        self, varied: tuple[str, ...], plan: Plan, settings: Mapping[str, Any], first: _Planned | None
+    ) -> _Planned:
         """Plan the questions that depend on what varies; `first` is the variation of it that came before."""
         graph, scenario = plan.graph, plan.graph.scenario
         if first is None:
@@ -331,18 +383,20 @@ class _Planner:
             reached: Collection[str] = affected_names(graph, varied)
         else:
             attributes, reached = first.attributes, first.reached
-        # what is set of a model is in its posterior
-        beside = first.beside if first is not None and varied in graph.nodes else dict(self._groups_beside(plan))
+        # what a model is handed is in its past, and what is set of it in its posterior
+        feeds = any(graph.nodes[name].models for name in reached if name in graph.nodes)
+        beside = first.beside if first is not None and not feeds else dict(self._groups_beside(plan, feeds))
         questions: dict[str, Any] = {
             group: {name: each for name, each in getattr(scenario, group).items() if name in reached}
             for group in ("questions", "figures", "rankings")
         }
+        spoken = {*graph.nodes} if self.whole else self._spoken_of(graph)
         sampled = BatchResult(
             replace(plan, graph=replace(graph, scenario=replace(scenario, **questions))),
             DrawCounts(self.draws, self.draws, 0, self.draws),
             Updates(plan, self.draws),
             ends=self._ends,
-            reads=Reads(self._spoken_of(graph).intersection(reached), self._definitions),
+            reads=Reads(spoken.intersection(reached), self._definitions, limits=self.whole),
         )
         told = {"set": json.dumps(as_plain(settings), sort_keys=True)}
         if scenario.changes:
@@ -351,19 +405,23 @@ class _Planner:
         self._first.setdefault(varied, result)
         return result
 
-    def _groups_beside(self, plan: Plan) -> Iterator[tuple[str, xr.Dataset]]:
-        """Walk what a projection has beside its answers: that of the run where the same models stand behind it."""
+    def _groups_beside(self, plan: Plan, feeds: bool) -> Iterator[tuple[str, xr.Dataset]]:
+        """Walk what a projection has beside its answers: that of the run where the same models stand behind it.
+
+        Where what varies `feeds` a model, it has another past.
+        """
         graph, base, fits = plan.graph, self._plan.graph, plan.fits
-        if not graph.set_inputs and not graph.set_parameters and graph.models.keys() == base.models.keys():
-            yield from ((path, data) for path, data in self.run.groups.items() if path.split("/")[1] in _BESIDE)
-            return
-        yield from ((f"/observed/{name}", data) for name, data in supporting_data.points_by_choice(graph, fits))
-        drawn = supporting_data.parameter_draws(
-            replace(self._numbers, plan=self._numbers.plan.beside(graph)), self.draws
-        )
-        yield from ((f"/posterior/{name}", data) for name, data in drawn)
-        known = supporting_data.past(graph, fits, self.seed, self.draws, self.horizon.years[0])
-        yield from ((f"/past/{name}", data) for name, data in known)
+        same = not graph.set_inputs and not graph.set_parameters and graph.models.keys() == base.models.keys()
+        kept = _BESIDE - ({"past"} if feeds else frozenset()) if same else frozenset[str]()
+        yield from ((path, data) for path, data in self.run.groups.items() if path.split("/")[1] in kept)
+        if not same:
+            yield from ((f"/observed/{name}", data) for name, data in supporting_data.points_by_choice(graph, fits))
+            block = replace(self._numbers, plan=self._numbers.plan.beside(graph))
+            drawn = supporting_data.parameter_draws(block, self.draws)
+            yield from ((f"/posterior/{name}", data) for name, data in drawn)
+        if "past" not in kept:
+            known = supporting_data.past(graph, fits, self.seed, self.draws, self.horizon.years[0])
+            yield from ((f"/past/{name}", data) for name, data in known)
 
     def _spoken_of(self, graph: ScenarioGraph) -> set[str]:
         """Return the quantities of which sentences speak.
@@ -386,16 +444,20 @@ class _Planner:
                 left += graph.nodes[name].sources if f"observed/{name}" not in base else ()
         return names
 
-    def block(self, every: Sequence[BatchResult]) -> Block:
-        """Return the worlds of some variations, which share what they have in common."""
+    def _worlds(self, every: Sequence[BatchResult]) -> list[Block]:
+        """Return the worlds of some variations, which share what they have in common, in blocks as the run has them."""
         asked = [step for each in every for part in each.schedule for step in part]
-        return Block(self._plan, blocks.blocks_between(0, self.draws), Schedule(self._plan.steps, [], asked))
+        schedule = Schedule(self._plan.steps, [], asked)
+        return [Block(self._plan, numbers, schedule) for numbers in self._job.blocks(0)]
 
-    def made(self, each: _Planned, block: Block) -> Projection | None:
+    def _made(self, each: _Planned, worlds: Sequence[Block]) -> Projection | None:
         """Compute the answers of a variation; None where something fails."""
         sampled, each.sampled = each.sampled, None  # its worlds leave with it
         assert sampled is not None
-        sampled.fill(block)
+        told = self._plan.fits.outside
+        told.clear()
+        for block in worlds:
+            sampled.fill(block)
         # a figure that the run lacks too, such as the price of one device, is no failure
         if sampled.notes()["record"] or any(sampled.reasons()) or not all(map(self.run.absent, sampled.blanks())):
             return None
@@ -404,6 +466,9 @@ class _Planner:
         base = self.run
         attributes = {key: text for key, text in base.texts.items() if key not in _OWN_ATTRIBUTES}
         unmoved = {name: found for name, found in base.distributions.items() if name not in each.reached}
+        if self.whole and told:
+            warned = [warning.record for warning in self._plan.fits.warnings(each.graph)]
+            attributes["warnings"] = json.dumps([*json.loads(attributes.get("warnings", "[]")), *warned])
         return Projection(self._merged(each, base.groups, groups), {**attributes, **each.attributes}, unmoved)
 
     def _merged(
@@ -418,6 +483,9 @@ class _Planner:
         for path in _BY_QUESTION:
             if path in old or path in new:
                 out[path] = _joined(old.get(path, nothing), new.get(path, nothing), replaced)
+        if self.whole:
+            out |= {path: data for path, data in old.items() if path.startswith("/limits/")}
+            out |= {path: data for path, data in new.items() if path.startswith("/limits/")}
         return {**out, **each.beside}
 
 

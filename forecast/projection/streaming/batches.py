@@ -162,14 +162,19 @@ class Job:
         self, sampled: BatchResult, number: int, progress: Callable[[int, int], None] | None = None
     ) -> BatchResult:
         """Draw one batch into what may hold others already."""
-        size, step = self.size(number), self._blocks_together * DRAWS_PER_BLOCK
-        for low in range(size.low, size.high, step):
-            done = min(low + step, size.high)
-            sampled.fill(Block(self.plan, blocks.blocks_between(low, done), self.schedule))
+        for numbers in self.blocks(number):
+            sampled.fill(Block(self.plan, numbers, self.schedule))
+            done = min(blocks.start(numbers.stop), self.worlds)
             if progress is not None:
                 progress(done, self.worlds)
             budgets.check_time(f"{self.scenario.where}: drawing", done, self.worlds, "worlds")
         return sampled
+
+    def blocks(self, number: int) -> Iterator[range]:
+        """Walk the numbers of the blocks of a batch that are drawn together."""
+        size, step = self.size(number), self._blocks_together * DRAWS_PER_BLOCK
+        for low in range(size.low, size.high, step):
+            yield blocks.blocks_between(low, min(low + step, size.high))
 
     @cached_property
     def _blocks_together(self) -> int:

@@ -68,17 +68,20 @@ class DrawCounts:
 
 @dataclass(frozen=True)
 class Reads:
-    """What is read of a result of which not all is read: no limit, and nothing else is computed.
+    """What is read of a result of which not all is read: nothing else is computed.
 
     Parameters
     ----------
     quantities : collection of str
     under : mapping of str to mapping of str to str
         By question the values of choices under which alone it is answered; under all by default.
+    limits : bool
+        Whether the limits of these quantities are read, too.
     """
 
     quantities: Collection[str]
     under: Mapping[str, Mapping[str, str]]
+    limits: bool = False
 
 
 class BatchResult:
@@ -145,8 +148,8 @@ class BatchResult:
         self._earliest = Earliest(graph, self._dates, counting=counting)
         self._ranked = Ranked(plan, size.n_stored, updates, counting=counting)
         self._figures = ValueReducer(plan, years, size.n_stored, updates, under, counting=counting)
-        bounded = None if reads else self._stored
-        self._binding = Binding(plan, years, size.n_stored, updates, rows=bounded, counting=counting)
+        bounded = graph.nodes if reads is None else reads.quantities if reads.limits else ()
+        self._binding = Binding(plan, years, size.n_stored, updates, bounded, rows=self._stored, counting=counting)
         self._parts = (
             self._levels, self._counted, self._dates, updates,
             self._pools, self._earliest, self._ranked, self._figures, self._binding,
