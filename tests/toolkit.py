@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import base64
 import contextvars
 import functools
 import hashlib
@@ -16,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, redirect_stderr, redirect_stdout
 from multiprocessing.process import BaseProcess
@@ -32,6 +34,15 @@ from forecast.projection.paths import run_cache
 from forecast.projection.paths.run_cache import RunCache
 from forecast.report.page.draw_encoding import EncodedDraws, EncodedValues
 from forecast.tables import file_hash
+
+# --- pages -----------------------------------------------------------------------------------------------------------
+
+
+def page_data(page: str) -> dict[str, Any]:
+    """Return what the script of a page draws from."""
+    (packed,) = re.findall(r'<script type="application/zlib" id="data">([A-Za-z0-9+/=]*)</script>', page)
+    return json.loads(zlib.decompress(base64.b64decode(packed)))
+
 
 # --- names in source text ---------------------------------------------------------------------------------------------
 

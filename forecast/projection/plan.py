@@ -419,7 +419,7 @@ class Plan:
         """Lower what a condition divides by."""
         for each in tree.walk(when.formula.root):
             if isinstance(each, tree.Binary) and each.op == "/" and (by := Formula(each.right)).names:
-                unit = units.infer(by, self.graph.unit_of(), where=where, rates=rates)
+                unit = units.infer(by, self.graph.unit_of, where=where, rates=rates)
                 yield self.formula(by, dims, at, target=unit, where=where, rates=rates)
 
     def binding(self, name: str, part: str, dims: tuple[str, ...], combination: Combination) -> int:

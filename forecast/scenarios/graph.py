@@ -106,8 +106,9 @@ class ScenarioGraph:
         """Return the name by which a quantity, a choice, a model or an input draws."""
         return stream_names.stream(self.scenario.streams, name)
 
+    @cached_property
     def unit_of(self) -> dict[str, str | None]:
-        """Return the unit of every quantity; None of a regime, which stands for texts."""
+        """The unit of every quantity; None of a regime, which stands for texts."""
         return {name: node.measured for name, node in self.nodes.items()}
 
 
@@ -505,7 +506,7 @@ def _check_files(scenario: Scenario, nodes: Mapping[str, Node]) -> None:
 
 
 def _check_update(graph: ScenarioGraph, name: str, tree: Formula) -> None:
-    known, key = graph.unit_of(), f"{graph.scenario.where}: update.{name}"
+    known, key = graph.unit_of, f"{graph.scenario.where}: update.{name}"
     if name not in known:
         raise UnknownNameError("quantity", name, known, where=f"{graph.scenario.where}: update")
     for each in tree.names:
@@ -519,7 +520,7 @@ def _check_update(graph: ScenarioGraph, name: str, tree: Formula) -> None:
 def _check_bound(graph: ScenarioGraph, name: str, condition: Condition, key: str) -> None:
     node = graph.nodes[name]
     _check_condition(graph, condition, key)
-    unit = units.sides(condition, graph.unit_of(), where=printable(key)).unit
+    unit = units.sides(condition, graph.unit_of, where=printable(key)).unit
     units.check(unit, node.unit, where=key)
 
 
@@ -537,13 +538,13 @@ def _check_condition(graph: ScenarioGraph, when: Condition, key: str) -> None:
     check_size(graph.scenario, graph.dims([*when.names, *graph.weighed_by]), key)
     bases.check_condition(graph.scenario, graph.nodes, when, key)
     if when.formula.categories:
-        units.infer(when.formula, graph.unit_of(), where=key)
+        units.infer(when.formula, graph.unit_of, where=key)
     else:
-        units.sides(when, graph.unit_of(), where=printable(key))
+        units.sides(when, graph.unit_of, where=printable(key))
 
 
 def _check_ranking(graph: ScenarioGraph, ranking: RankQuestion, key: str) -> None:
-    units.infer(ranking.rank, graph.unit_of(), where=f"{key}.rank")
+    units.infer(ranking.rank, graph.unit_of, where=f"{key}.rank")
     dims = graph.dims(ranking.rank.names)
     check_size(graph.scenario, graph.dims([*ranking.rank.names, *graph.weighed_by]), key)
     if ranking.over not in dims:

@@ -165,10 +165,15 @@ def infer(
     'USD'
     """
     made = _as_formula(formula, where)
-    inferred = Inference(made, units, where, rates=rates).of(made.root).unit
+    return _infer(made, _known_units(made, units), where, rates)
+
+
+@functools.lru_cache(maxsize=4096)  # scenarios are read again for every lever
+def _infer(formula: Formula, declared_units: tuple[tuple[str, str | None], ...], where: str, rates: bool | None) -> str:
+    inferred = Inference(formula, dict(declared_units), where, rates=rates).of(formula.root).unit
     if any(abs(power) > MAX_UNIT_POWER for power in inferred._units.values()):
         given = conversion.unit_text(inferred)
-        fail(f"formula '{printable(made.text, 80)}': gives '{given}', a power beyond {MAX_UNIT_POWER}", where)
+        fail(f"formula '{printable(formula.text, 80)}': gives '{given}', a power beyond {MAX_UNIT_POWER}", where)
     return conversion.unit_text(conversion.reduce_unit(inferred))
 
 

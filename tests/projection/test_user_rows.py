@@ -1,8 +1,6 @@
 """Rows of one's own beside a table's: ``--data NEW.csv``, ``project(data=)``, ``forecast.ask(data=)``."""
 
 import hashlib
-import json
-import re
 
 import numpy as np
 import pytest
@@ -11,7 +9,7 @@ import forecast
 from forecast import units
 from forecast.errors import UnknownNameError, UsageError
 from forecast.projection.result.observed_values import last_observation
-from toolkit import json_of, shared_main as main
+from toolkit import json_of, page_data, shared_main as main
 
 RUN = (
     "name,date,training_compute,record,frontier,edition,status,confidence\n"
@@ -60,7 +58,7 @@ def test_every_door_calls_already_what_a_row_meets_and_no_world_that_comes_there
     shown = json_of(capsys.readouterr().out)["result"]
     assert main(["ask", asked, "--draws", "512", "--report", str(page)]) == 0
     assert ("already" in capsys.readouterr().out) == bool(share)
-    data = json.loads(re.search(r'id="data">(.*?)</script>', page.read_text(encoding="utf-8"), re.DOTALL)[1])
+    data = page_data(page.read_text(encoding="utf-8"))
     answer = forecast.ask(asked, draws=512)
     assert answer.run.dates[0].headline.at_start > 0.02
     assert {

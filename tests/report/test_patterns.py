@@ -1,7 +1,6 @@
 """One place for a wording and for a rounding: whatever lays an answer out follows it."""
 
 import copy
-import json
 import re
 
 import pytest
@@ -12,7 +11,7 @@ from forecast.report.brief import brief, section
 from forecast.report.page import html
 from forecast.report.screen import brief_lines
 from forecast.report.words.patterns import load_patterns
-from toolkit import small
+from toolkit import page_data, small
 
 
 @pytest.fixture
@@ -39,7 +38,7 @@ def texts_of(run, tmp_path):
     """Return what the screen, a section, the notebook, JSON, the page, its script and the figure say."""
     answer = forecast.Answer._from_projection(run, tmp_path)
     page = html(run)
-    data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)[1])
+    data = page_data(page)
     figure = figures.plot_projection(run, tmp_path / "a.svg", titled=True).read_text()
     return {
         "screen": " ".join(brief_lines(brief(run))),
@@ -58,7 +57,7 @@ def test_a_number_is_rounded_in_one_place(value, changed, tmp_path):
     changed["digits"] = 4
     for name, text in texts_of(value, tmp_path).items():
         assert three in text, name
-    assert '"digits": 4' in html(value).replace('"digits":4', '"digits": 4')  # the script rounds so too
+    assert page_data(html(value))["patterns"]["digits"] == 4  # the script rounds so too
 
 
 def test_a_sentence_is_worded_in_one_place(changed, tmp_path):

@@ -44,7 +44,7 @@ class Ranked(Columns):
         graph = plan.graph
         super().__init__(graph)
         self.rankings, self.updates = graph.scenario.rankings, updates
-        self.units = {n: units.infer(r.rank, graph.unit_of()) for n, r in self.rankings.items()}
+        self.units = {n: units.infer(r.rank, graph.unit_of) for n, r in self.rankings.items()}
         new_counts = partial(ValueHistogram, 1, weighted=updates.weighing) if counting else None
         for name, r in self.rankings.items():
             dims = graph.dims([*r.rank.names, *(n for c in r.among for n in c.names), *graph.weighed_by])

@@ -148,6 +148,8 @@ def opened(browser, files):
         page.on("dialog", lambda dialog: (page.said.append(dialog.message), dialog.dismiss()))
         page.on("request", lambda request: page.asked.append(request.url))
         page.goto(f"{files[name].as_uri()}{'#' if address else ''}{address}")
+        if options.get("java_script_enabled", True):
+            page.wait_for_selector("html.alive")
         return page
 
     yield open_page

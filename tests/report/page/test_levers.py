@@ -1,7 +1,5 @@
 """The levers of a page: what it carries at places of each, and what a browser shows of it."""
 
-import json
-import re
 
 import numpy as np
 import pytest
@@ -13,7 +11,7 @@ from forecast.report.headline import opening_sentence
 from forecast.report.page import html, write_page
 from forecast.report.page.lever_controls import answer_titles, carried_answer, lever_answers, lever_controls
 from forecast.sensitivity.lever_points import lever_points
-from toolkit import command, sample
+from toolkit import command, page_data, sample
 
 run = command("run")
 
@@ -60,10 +58,6 @@ def page(tree, moved):
     return html(tree, lever_answers=moved)
 
 
-def told(page):
-    return json.loads(re.findall(r'id="data">(.*?)</script>', page, re.DOTALL)[0])
-
-
 def test_a_number_stands_at_nine_places_and_at_its_own(tree):
     speed, growth, pace = lever_controls(tree)
     assert [each.value for each in speed.stops] == [
@@ -78,7 +72,7 @@ def test_a_number_stands_at_nine_places_and_at_its_own(tree):
 
 
 def test_a_page_carries_five_places_around_where_a_lever_stands(page):
-    speed, growth, _, pace = told(page)["levers"]
+    speed, growth, _, pace = page_data(page)["levers"]
     assert [each.get("value") for each in speed["stops"]] == ["1 FLOP/s", "1.2 FLOP/s", None, "3.9 FLOP/s", "10 FLOP/s"]
     assert [each.get("value") for each in pace["stops"]] == ["0*", "0.5*", None, "1.5*", "2*"]
     assert [each["value"] for each in growth["stops"]] == [f"{x} 1/year" for x in (0.1, 0.2, 0.3, 0.4, 0.5)]
@@ -87,7 +81,7 @@ def test_a_page_carries_five_places_around_where_a_lever_stands(page):
 
 
 def test_what_is_carried_is_what_a_run_says(tree, scenario, moved, page):
-    lever = next(each for each in told(page)["levers"] if each["name"] == "speed")
+    lever = next(each for each in page_data(page)["levers"] if each["name"] == "speed")
     base = project(scenario, draws=256)
     for stop, answer in zip(lever["stops"], lever["answers"], strict=True):
         if "value" not in stop:
@@ -104,7 +98,7 @@ def test_what_is_carried_is_what_a_run_says(tree, scenario, moved, page):
         other = there.answers["reached"].over({"goal": "2000"})
         assert answer["rows"]["goal"][1][1] == pytest.approx(other.never, abs=1e-4)
         assert answer["answers"]["size.0"][0][2] == pytest.approx(there.answers["size"].headline.median, rel=1e-3)
-    assert told(page)["moved_draws"] == 256
+    assert page_data(page)["moved_draws"] == 256
 
 
 #: With an input of a model, a pooled choice, a ranking, what comes first, and worlds that are weighed.
@@ -205,7 +199,7 @@ def test_a_place_that_cannot_be_run_says_why(scenario):
 
 
 def test_a_page_without_them_offers_no_slider(tree):
-    assert not [each for each in told(html(tree))["levers"] if "answers" in each]
+    assert not [each for each in page_data(html(tree))["levers"] if "answers" in each]
 
 
 @pytest.mark.slow
@@ -216,7 +210,7 @@ def test_a_run_writes_them_and_can_leave_them_out(capsys, tmp_path, scenario):
         out = run(capsys, str(file), "--draws", "64", "--report", str(tmp_path / "f.html"), *more)
         assert out.code == 0
         text = (tmp_path / "f.html").read_text(encoding="utf-8")
-        assert bool(told(text)["levers"][0].get("answers")) == bool(count)
+        assert bool(page_data(text)["levers"][0].get("answers")) == bool(count)
         assert (f"the answers of {count} worlds at each" in text) == bool(count)
     assert "is of the page that --report writes" in run(capsys, str(file), "--lever-draws", "16").refusal
 
@@ -239,6 +233,7 @@ def opened(browser, file):
         page.on("console", lambda message: page.said.append(message.text))
         page.on("pageerror", lambda error: page.said.append(str(error)))
         page.goto(f"{file.as_uri()}{'#' if address else ''}{address}")
+        page.wait_for_selector("html.alive")
         return page
 
     yield open_page
@@ -285,6 +280,8 @@ def test_what_was_set_for_the_page_is_told_as_a_difference(browser, scenario, tr
         context = browser.new_context(java_script_enabled=script)
         page = context.new_page()
         page.goto(write_page(changed, tmp_path / "f.html").as_uri())
+        if script:
+            page.wait_for_selector("html.alive")
         told = page.locator("#change-body").inner_text()
         context.close()
         for row in moved_and_unmoved(changed)[0].rows:
@@ -318,7 +315,7 @@ def test_what_is_moved_together_takes_an_engine(opened, tree):
 def test_a_page_with_its_levers_stays_small():
     tree, toml = forecast.project("brain-parity"), forecast.scenario("brain-parity").to_toml()
     page = html(tree, toml=toml, lever_answers=lever_answers(tree, "brain-parity", draws=64))
-    assert sum(len(each.get("answers", ())) > 4 for each in told(page)["levers"]) >= 2
+    assert sum(len(each.get("answers", ())) > 4 for each in page_data(page)["levers"]) >= 2
     assert len(page.encode()) <= 1_000_000
 
 
@@ -328,6 +325,7 @@ def test_the_first_view_has_no_raw_names(browser, tmp_path):
         context = browser.new_context(viewport={"width": 1280, "height": 900})
         page = context.new_page()
         page.goto(write_page(forecast.project(name, draws=256), tmp_path / f"{name}.html").as_uri())
+        page.wait_for_selector("html.alive")
         seen = page.inner_text("body")
         context.close()
         for each in (*raw, "/pooled", "@pool", "member "):

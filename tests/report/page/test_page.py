@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import json
 import re
 from html.parser import HTMLParser
 
@@ -14,7 +13,7 @@ from forecast.report.brief import brief
 from forecast.report.page import html, style
 from forecast.report.page.appendices import _link
 from forecast.report.page.page_data import unit_scales
-from toolkit import command
+from toolkit import command, page_data
 
 PLAN = {
     "title": "When is it?",
@@ -81,7 +80,7 @@ def test_slots_of_an_authored_ranking_stand_in_their_order():
         "says": {"best": {"tie": " ".join(f"{{{slot}}}" for slot in slots), "winner": "{first}"}},
     }  # fmt: skip
     page = html(forecast.project(record, draws=64))
-    data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])
+    data = page_data(page)
     assert list(data["orders"][0]["own"][0]) == slots
 
 
@@ -125,9 +124,7 @@ def test_the_script_reads_text_as_text(page):
 
 
 def test_the_data_are_json_that_ends_no_script(page):
-    (data,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
-    assert not set("<>&") & set(data)
-    told = json.loads(data)
+    told = page_data(page)
     assert told["count"] == 512
     assert {each["name"] for each in told["inputs"]} == {"x", "y"}
     assert [each["name"] for each in told["questions"]] == ["q"]
@@ -172,7 +169,7 @@ def test_without_dates_or_values_the_page_is_a_report():
 def test_swept_and_unweighed_choices_make_a_page():
     plan = {**PLAN, "choices": {"c": ["1", "2"]}, "questions": {"q": {"when": "z >= {c}*y"}}}
     page = html(forecast.project(plan, draws=256, sweep={"y": [5, 20]}))
-    told = json.loads(re.findall(r'id="data">(.*?)</script>', page, re.DOTALL)[0])
+    told = page_data(page)
     assert {each["kind"] for each in told["choices"]} == {"open"}
 
 
@@ -181,7 +178,7 @@ def test_worlds_that_count_differently_carry_their_weights():
     plan = {**PLAN, "update": {"x": {"log_likelihood": "-(log(x/unit) - 3)**2"}}}
     plan["quantities"] = {**PLAN["quantities"], "unit": {"value": 1, "unit": "FLOP"}}
     page = html(forecast.project(plan, draws=256))
-    told = json.loads(re.findall(r'id="data">(.*?)</script>', page, re.DOTALL)[0])
+    told = page_data(page)
     assert told["weights"]["dims"] == []
 
 

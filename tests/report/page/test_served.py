@@ -60,6 +60,7 @@ def test_what_is_changed_in_a_browser_is_answered(browser, address, tmp_path):
     page.on("request", lambda request: asked.append(request.url))
     try:
         page.goto(address, timeout=60_000)
+        page.wait_for_selector("html.alive")
 
         def drawn():
             page.wait_for_function(
@@ -162,6 +163,7 @@ def test_the_served_page_has_no_fault(browser, address):
     page = context.new_page()
     try:
         page.goto(address, timeout=60_000)
+        page.wait_for_selector("html.alive")
         for box in page.locator("aside details").all():
             box.evaluate("(node) => { node.open = true; }")
         page.locator("#column").evaluate("(node) => { node.hidden = false; }")

@@ -22,6 +22,7 @@ def opened(browser, tmp_path):
         page.on("console", lambda message: page.said.append(message.text))
         page.on("pageerror", lambda error: page.said.append(str(error)))
         page.goto(f"{write_page(tree, tmp_path / 'f.html').as_uri()}{'#' if address else ''}{address}")
+        page.wait_for_selector("html.alive")
         return page
 
     yield open_page

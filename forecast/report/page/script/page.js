@@ -81,7 +81,14 @@ at("path-of").addEventListener("change", () => drawAll());
 globalThis.addEventListener("hashchange", () => { if (location.hash.slice(1) !== written()) { state = read(location.hash.slice(1)); controls(); drawAll(); } });
 globalThis.addEventListener("resize", () => { cancelAnimationFrame(redraw); redraw = requestAnimationFrame(drawAll); });
 globalThis.lawcast = { show, now: () => ({ ...lawcastNow }) };
-show(JSON.parse(at("data").textContent));
-at("other-box").open = everyAsked().filter(numeric).length <= 6;
-at("assumption-box").open = !data.levers.length || Object.keys(state.ranges).length > 0;
-at("steer-box").open = matchMedia("(min-width: 960px)").matches;
+/** What the page carries, as JSON; a browser that cannot unpack it leaves the page as it was printed. */
+const carried = async () => {
+  const packed = new Blob([bytes(at("data").textContent)]).stream();
+  return new Response(packed.pipeThrough(new DecompressionStream("deflate"))).json();
+};
+carried().then((given) => {
+  show(given);
+  at("other-box").open = everyAsked().filter(numeric).length <= 6;
+  at("assumption-box").open = !data.levers.length || Object.keys(state.ranges).length > 0;
+  at("steer-box").open = matchMedia("(min-width: 960px)").matches;
+});
