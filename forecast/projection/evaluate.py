@@ -227,7 +227,7 @@ class Block:
             self.run(place)
         result = self._results[place]
         if isinstance(result, ForecastError):
-            raise result
+            raise result.with_traceback(None)  # else each reader would lengthen it
         self.faults += result.faults
         self.warned += result.warnings
         return result.value
