@@ -1,6 +1,5 @@
 """The levers of a page: what it carries at places of each, and what a browser shows of it."""
 
-
 import numpy as np
 import pytest
 
