@@ -384,7 +384,8 @@ class Variations:
         else:
             attributes, reached = first.attributes, first.reached
         # what a model is handed is in its past, and what is set of it in its posterior
-        feeds = self.whole and any(graph.nodes[name].models for name in reached if name in graph.nodes)
+        feeds = any(key not in graph.nodes for key in varied)
+        feeds |= self.whole and any(graph.nodes[name].models for name in reached if name in graph.nodes)
         beside = first.beside if first is not None and not feeds else dict(self._groups_beside(plan, feeds))
         questions: dict[str, Any] = {
             group: {name: each for name, each in getattr(scenario, group).items() if name in reached}

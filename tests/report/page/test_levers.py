@@ -159,6 +159,20 @@ def test_places_computed_together_say_what_runs_of_their_own_say(more):
         assert point.run.settings == alone.settings
 
 
+def test_a_lever_of_a_fitted_parameter_has_its_own_posterior_at_each_place():
+    stated = forecast.scenario({
+        "start": 2026, "until": 2040,
+        "quantities": {"machine": {"model": "hardware/linpack", "shape": "trends/exponential"},
+                       "goal": {"value": 1e19, "unit": "FLOP/s"}},
+        "questions": {"there": {"when": "machine >= goal"}},
+        "levers": {"machine.growth": {"label": "Growth", "range": ["0.2 1/year", "0.4 1/year"]}},
+    })  # fmt: skip
+    for point in lever_points(project(stated, draws=32), stated, draws=32):
+        alone = project(stated, draws=32, **point.lever.moved(point.value))
+        for name, data in alone.groups_in("posterior"):
+            assert data.identical(point.run.dataset(f"posterior/{name}")), point.value
+
+
 def test_what_was_set_is_kept_where_a_lever_is_moved(scenario):
     tree = project(scenario, draws=64, with_={"growth": 0.2}, until=2050)
     moved = lever_answers(tree, scenario, draws=64)
