@@ -58,6 +58,16 @@ def test_a_model_that_fails_under_one_value_leaves_the_others():
     np.testing.assert_array_equal(run["projection"]["z"].sel(factor="2"), alone["projection"]["z"].squeeze())
 
 
+def test_an_error_that_many_read_is_no_longer_for_it():
+    def frames(n):
+        limited = {f"y{i}": {"expression": "x", "limit": "nothing"} for i in range(n)}
+        with pytest.raises(DataError) as raised:
+            project(record({"nothing": {"expression": "log(x - 500)"}, **limited}), draws=8)
+        return len(raised.traceback)
+
+    assert frames(20) == frames(2)
+
+
 def test_a_limit_without_data_does_not_bind_and_one_with_data_does():
     quantities = {
         "capped": {"expression": "x*1", "limit": "lid"},
