@@ -129,7 +129,8 @@ def _with_number(answer: Answer, name: str) -> Callable[[float], Answer]:
             if run is not None:
                 return replace(first, run=run, options={**first.options, "with_": run.settings.set})
         answered = answer.with_(**{name: number})
-        if first is None and name in answered._settings and "data" not in answered.options and can_vary(answered.run):
+        varies = "data" not in answered.options and can_vary(answered.run, whole=True)
+        if first is None and name in answered._settings and varies:
             together = Variations(answered._run_scenario, answered.run, answered.cache, whole=True)
         first = first or answered
         return answered

@@ -96,7 +96,7 @@ def lever_points(
     >>> [each.value for each in points], points[0].run.answers["q"].headline.already > 0.9
     (['1', '1.5', '2.5', '3'], True)
     """
-    from forecast.projection.answers.variations import Variations
+    from forecast.projection.answers.variations import Variations, can_vary
     from forecast.projection.engine import loaded, project
     from forecast.projection.paths.run_cache import RunCache
 
@@ -121,7 +121,7 @@ def lever_points(
             return printable(error, 200)
 
     together: Iterable[Projection | None] = itertools.repeat(None, len(every))
-    if settings.as_of is None and base.settings.kept == draws:
+    if can_vary(base):
         all_variations = [((lever.name,), lever.moved(value)) for lever, value in every]
         together = Variations(base_scenario.changed(changes), base, cache).walk(all_variations)
     for done, ((lever, value), projection) in enumerate(zip(every, together, strict=True), 1):

@@ -207,7 +207,7 @@ def test_what_is_needed_makes_it_so(asked):
 def test_what_is_needed_is_found_in_the_same_worlds_as_run_by_run(asked, monkeypatch):
     *_, answer = asked
     found = answer.needed("spend", by=2030, probability=0.7)
-    monkeypatch.setattr("forecast.projection.answers.variations.can_vary", lambda run: False)
+    monkeypatch.setattr("forecast.projection.answers.variations.can_vary", lambda run, **_: False)
     assert answer.needed("spend", by=2030, probability=0.7) == found
 
 

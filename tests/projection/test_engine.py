@@ -108,7 +108,10 @@ def test_bad_input_057_a_fresh_seed_is_recorded_and_repeats_the_run():
         ({"draws": 2.5}, "draws: expected a whole number"),
         ({"draws": True}, "draws: expected a whole number"),
         ({"draws": 10**8, "keep": 10**8}, "draws: .* GiB is the limit"),
-        ({"until": 9999, "step": "month", "draws": 999}, "GiB is the limit, which FORECAST_MAX_MEMORY sets: fewer"),
+        (
+            {"until": 9999, "step": "month", "draws": 999},
+            "GiB is the limit, which FORECAST_MAX_MEMORY sets: fewer steps",
+        ),
         ({"workers": 0}, "workers: expected a whole number"),
         ({"until": 10_000}, "until: expected a year from 1 to 9999"),
         ({"until": "soon"}, "until: expected a date"),

@@ -135,6 +135,15 @@ def test_variations_in_one_plan_are_the_runs_one_by_one(scenario, sweep, monkeyp
     assert planned == [math.prod(map(len, sweep.values())) - 1]
 
 
+@pytest.mark.slow
+def test_worlds_of_several_batches_are_all_drawn_at_each_value():
+    many = {"draws": 33_000, "keep": 33_000}
+    tree = run(sweep={"goal": [1e3, 1e5]}, until=2030, **many)
+    alone = run(with_={"goal": 1e5}, until=2030, **many)
+    assert_bitwise(tree["projection"]["other"].isel(goal=1).values, alone["projection"]["other"].values)
+    assert_bitwise(tree["questions"]["there_date"].isel(goal=1).values, alone["questions"]["there_date"].values)
+
+
 def test_a_name_with_a_slash_is_a_dimension_without(tmp_path):
     tree = run(sweep={"mine/machine.growth": [0.2, 0.4]})
     assert tree["questions"]["there"].dims == ("quantile", "mine.machine.growth")

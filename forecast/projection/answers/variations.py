@@ -29,7 +29,7 @@ from forecast.projection.paths.run_cache import RunCache
 from forecast.projection.plan import Plan
 from forecast.projection.provenance import ORDERED_ATTRIBUTES, as_plain, provenance
 from forecast.projection.result.projection import DRAWN_KINDS, Projection
-from forecast.projection.streaming.batches import Job
+from forecast.projection.streaming.batches import DRAWS_PER_BATCH, Job
 from forecast.projection.streaming.reduce import BatchResult, DrawCounts, Reads
 from forecast.scenarios import graph as graphs
 from forecast.scenarios.graph import ScenarioGraph
@@ -140,7 +140,7 @@ def swept(
         made = [run(scenario, {**given, **every[0]}, told(0))]
         together: Iterable[Projection | None] = itertools.repeat(None, runs - 1)
         draws = made[0].settings.draws
-        if runs > 1 and cache is not None and can_vary(made[0]):
+        if runs > 1 and cache is not None and can_vary(made[0], whole=True):
             moved = [(tuple(others), {"with_": each}) for each in every[1:]]
             together = Variations(scenario, made[0], cache, whole=True).walk(moved)
         for number, (each, variation) in enumerate(zip(every[1:], together, strict=True), 1):
@@ -293,13 +293,14 @@ class _Planned:
     sampled: BatchResult | None
 
 
-def can_vary(run: Projection) -> bool:
-    """Tell whether variations of a run can be planned: all its worlds are kept, none is weighed, and nothing is swept.
+def can_vary(run: Projection, *, whole: bool = False) -> bool:
+    """Tell whether variations of a run can be planned: its worlds are one batch, all kept; nothing is swept.
 
-    It is not as of a date.
+    It is not as of a date, and of `whole` ones no world is weighed.
     """
-    settings = run.settings
-    return settings.kept == settings.draws and settings.as_of is None and "update" not in run and not run.swept
+    settings, weighed = run.settings, whole and "update" in run
+    is_kept = settings.kept == settings.draws <= DRAWS_PER_BATCH
+    return is_kept and settings.as_of is None and not weighed and not run.swept
 
 
 class Variations:
@@ -363,15 +364,21 @@ class Variations:
             grows = changes and all(each.value is None and each.of in base.nodes for each in scenario.changes)
             graph = graphs.grown(base, scenario) if grows else self._built(scenario, settings)
             first = self._first.get(varied)
-            plan = self._plan.beside(graph, affected_names(graph, varied) if first is None else first.reached)
+            reached = affected_names(graph, varied) if first is None else first.reached
+            plan = self._plan.beside(graph, reached)
             plan.fits.check_settings(graph, graph.models)
             check_ordered(graph, plan.fits, self.seed)
-            return self._plan_variation(varied, plan, settings, first)
+            return self._plan_variation(varied, reached, plan, settings, first)
         except ForecastError:
             return None
 
     def _plan_variation(
-        self, varied: tuple[str, ...], plan: Plan, settings: Mapping[str, Any], first: _Planned | None
+        self,
+        varied: tuple[str, ...],
+        reached: Collection[str],
+        plan: Plan,
+        settings: Mapping[str, Any],
+        first: _Planned | None,
     ) -> _Planned:
         """Plan the questions that depend on what varies; `first` is the variation of it that came before."""
         graph, scenario = plan.graph, plan.graph.scenario
@@ -380,9 +387,8 @@ class Variations:
                 graph, run={}, settings=settings, swaps=self.settings.swap, models={}, failures=[], warnings=[]
             )
             attributes: Mapping[str, str] = {key: about[key] for key in _OWN_ATTRIBUTES & about.keys()}
-            reached: Collection[str] = affected_names(graph, varied)
         else:
-            attributes, reached = first.attributes, first.reached
+            attributes = first.attributes
         # what a model is handed is in its past, and what is set of it in its posterior
         feeds = any(key not in graph.nodes for key in varied)
         feeds |= self.whole and any(graph.nodes[name].models for name in reached if name in graph.nodes)
@@ -476,7 +482,8 @@ class Variations:
         self, each: _Planned, old: Mapping[str, xr.Dataset], new: Mapping[str, xr.Dataset]
     ) -> dict[str, xr.Dataset]:
         """Return the groups of the run with those answers that differ."""
-        out = {path: data for group in (old, new) for path, data in group.items() if path.split("/")[1] in _BY_PATH}
+        kinds = _BY_PATH | {"limits"} if self.whole else _BY_PATH
+        out = {path: data for group in (old, new) for path, data in group.items() if path.split("/")[1] in kinds}
         gone = {str(name) for name in old["/projection"].data_vars} - each.graph.quantities.keys()
         out["/projection"] = _joined(old["/projection"], new["/projection"], gone.union(each.reached))
         replaced = {f"{name}{part}" for name in each.reached for part in _PARTS}
@@ -484,9 +491,6 @@ class Variations:
         for path in _BY_QUESTION:
             if path in old or path in new:
                 out[path] = _joined(old.get(path, nothing), new.get(path, nothing), replaced)
-        if self.whole:
-            out |= {path: data for path, data in old.items() if path.startswith("/limits/")}
-            out |= {path: data for path, data in new.items() if path.startswith("/limits/")}
         return {**out, **each.beside}
 
 

@@ -602,6 +602,24 @@ def test_bad_input_023_foreign_text_stays_text_in_the_browser(opened, hostile):
     assert page.said == []
 
 
+def test_a_page_that_was_cut_is_a_report(browser, files, steerable, tmp_path):
+    whole = files["steerable"].read_text(encoding="utf-8")
+    start = whole.index('id="data">') + len('id="data">')
+    end = whole.index("</script>", start)
+    cut = tmp_path / "cut.html"
+    cut.write_text(whole[: start + (end - start) // 8 * 4] + whole[end:], encoding="utf-8")
+    page = browser.new_page()
+    broken = []
+    page.on("pageerror", lambda error: broken.append(str(error)))
+    page.goto(cut.as_uri())
+    page.wait_for_timeout(500)
+    assert text(page, "#sentence") == brief(steerable).sentence
+    assert page.locator("img").is_visible()
+    assert not page.locator("aside").is_visible()
+    assert len(broken) == 1  # and nothing else that asks for what is not there
+    page.close()
+
+
 def test_without_a_script_it_is_a_report(opened, steerable):
     page = opened("steerable", java_script_enabled=False)
     assert page.said == []

@@ -329,7 +329,7 @@ def test_a_page_with_its_levers_stays_small():
     tree, toml = forecast.project("brain-parity"), forecast.scenario("brain-parity").to_toml()
     page = html(tree, toml=toml, lever_answers=lever_answers(tree, "brain-parity", draws=64))
     assert sum(len(each.get("answers", ())) > 4 for each in page_data(page)["levers"]) >= 2
-    assert len(page.encode()) <= 1_000_000
+    assert len(page.encode()) <= 800_000
 
 
 @pytest.mark.slow

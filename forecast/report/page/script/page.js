@@ -71,15 +71,6 @@ const show = (given) => {
   controls();
   drawAll();
 };
-at("question-of").addEventListener("change", (event) => { state.question = event.target.value; at("by-year").value = ""; at("path-of").value = ""; controls(); changed(); });
-at("reset").addEventListener("click", () => { state = blank(); at("by-year").value = ""; controls(); changed(); if (engine) engine.reset(); });
-at("every").addEventListener("click", () => { at("every").setAttribute("aria-pressed", String(at("every").getAttribute("aria-pressed") !== "true")); controls(); });
-at("find").addEventListener("input", () => controls());
-at("other-box").addEventListener("toggle", () => drawAll());
-at("by-year").addEventListener("input", () => drawAll());
-at("path-of").addEventListener("change", () => drawAll());
-globalThis.addEventListener("hashchange", () => { if (location.hash.slice(1) !== written()) { state = read(location.hash.slice(1)); controls(); drawAll(); } });
-globalThis.addEventListener("resize", () => { cancelAnimationFrame(redraw); redraw = requestAnimationFrame(drawAll); });
 globalThis.lawcast = { show, now: () => ({ ...lawcastNow }) };
 /** What the page carries, as JSON; a browser that cannot unpack it leaves the page as it was printed. */
 const carried = async () => {
@@ -91,4 +82,13 @@ carried().then((given) => {
   at("other-box").open = everyAsked().filter(numeric).length <= 6;
   at("assumption-box").open = !data.levers.length || Object.keys(state.ranges).length > 0;
   at("steer-box").open = matchMedia("(min-width: 960px)").matches;
+  at("question-of").addEventListener("change", (event) => { state.question = event.target.value; at("by-year").value = ""; at("path-of").value = ""; controls(); changed(); });
+  at("reset").addEventListener("click", () => { state = blank(); at("by-year").value = ""; controls(); changed(); if (engine) engine.reset(); });
+  at("every").addEventListener("click", () => { at("every").setAttribute("aria-pressed", String(at("every").getAttribute("aria-pressed") !== "true")); controls(); });
+  at("find").addEventListener("input", () => controls());
+  at("other-box").addEventListener("toggle", () => drawAll());
+  at("by-year").addEventListener("input", () => drawAll());
+  at("path-of").addEventListener("change", () => drawAll());
+  globalThis.addEventListener("hashchange", () => { if (location.hash.slice(1) !== written()) { state = read(location.hash.slice(1)); controls(); drawAll(); } });
+  globalThis.addEventListener("resize", () => { cancelAnimationFrame(redraw); redraw = requestAnimationFrame(drawAll); });
 });
