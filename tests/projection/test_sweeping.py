@@ -125,12 +125,8 @@ def test_an_answer_that_stays_the_same_still_stands_along_what_it_depends_on():
 def test_variations_in_one_plan_are_the_runs_one_by_one(scenario, sweep, monkeypatch):
     together = run(scenario, sweep=sweep)
     planned = []
-
-    def walk(_, every):
-        planned.append(len(every))
-        return itertools.repeat(None, len(every))
-
-    monkeypatch.setattr(Variations, "walk", walk)
+    none = lambda _, every: planned.append(len(every)) or itertools.repeat(None, len(every))  # noqa: E731
+    monkeypatch.setattr(Variations, "walk", none)
     assert together.identical(run(scenario, sweep=sweep))
     assert planned == [math.prod(map(len, sweep.values())) - 1]
 

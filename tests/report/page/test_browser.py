@@ -603,13 +603,9 @@ def test_bad_input_023_foreign_text_stays_text_in_the_browser(opened, hostile):
 
 
 def test_a_page_that_was_cut_is_a_report(browser, files, steerable, tmp_path):
-    whole = files["steerable"].read_text(encoding="utf-8")
-    start = whole.index('id="data">') + len('id="data">')
-    end = whole.index("</script>", start)
-    cut = tmp_path / "cut.html"
-    cut.write_text(whole[: start + (end - start) // 8 * 4] + whole[end:], encoding="utf-8")
-    page = browser.new_page()
-    broken = []
+    whole, cut = files["steerable"].read_text(encoding="utf-8"), tmp_path / "cut.html"
+    cut.write_text(re.sub(r'(?<=id="data">)[^<]*', lambda data: data[0][:400], whole), encoding="utf-8")
+    page, broken = browser.new_page(), []
     page.on("pageerror", lambda error: broken.append(str(error)))
     page.goto(cut.as_uri())
     page.wait_for_timeout(500)

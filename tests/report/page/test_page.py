@@ -79,9 +79,7 @@ def test_slots_of_an_authored_ranking_stand_in_their_order():
         "questions": {"best": {"rank": "speed", "over": "machine"}},
         "says": {"best": {"tie": " ".join(f"{{{slot}}}" for slot in slots), "winner": "{first}"}},
     }  # fmt: skip
-    page = html(forecast.project(record, draws=64))
-    data = page_data(page)
-    assert list(data["orders"][0]["own"][0]) == slots
+    assert list(page_data(html(forecast.project(record, draws=64)))["orders"][0]["own"][0]) == slots
 
 
 def test_the_page_says_what_the_brief_answer_says(page, tree):
@@ -168,8 +166,7 @@ def test_without_dates_or_values_the_page_is_a_report():
 
 def test_swept_and_unweighed_choices_make_a_page():
     plan = {**PLAN, "choices": {"c": ["1", "2"]}, "questions": {"q": {"when": "z >= {c}*y"}}}
-    page = html(forecast.project(plan, draws=256, sweep={"y": [5, 20]}))
-    told = page_data(page)
+    told = page_data(html(forecast.project(plan, draws=256, sweep={"y": [5, 20]})))
     assert {each["kind"] for each in told["choices"]} == {"open"}
 
 
@@ -177,9 +174,7 @@ def test_swept_and_unweighed_choices_make_a_page():
 def test_worlds_that_count_differently_carry_their_weights():
     plan = {**PLAN, "update": {"x": {"log_likelihood": "-(log(x/unit) - 3)**2"}}}
     plan["quantities"] = {**PLAN["quantities"], "unit": {"value": 1, "unit": "FLOP"}}
-    page = html(forecast.project(plan, draws=256))
-    told = page_data(page)
-    assert told["weights"]["dims"] == []
+    assert page_data(html(forecast.project(plan, draws=256)))["weights"]["dims"] == []
 
 
 def test_an_answer_writes_its_page(tmp_path):
