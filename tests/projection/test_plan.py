@@ -140,7 +140,7 @@ def test_the_same_is_drawn_once(monkeypatch):
 def test_a_path_below_a_common_limit_is_not_held_until_the_limits_of_all_are_told():
     def foreseen(n):
         grown = {"expression": "exp({pace}*(t - start))", "limit": "cap"}
-        graph = graph_of({"cap": {"p05": 3, "p95": 9, "unit": "1"}, "grown": grown}, pace=[str(1 + i) for i in range(n)])
+        graph = graph_of({"cap": {"p05": 3, "p95": 9, "unit": "1"}, "grown": grown}, pace=[*map(str, range(1, n + 1))])
         fits = ModelFits(graph, as_of=None, seed=0)
         job = Job.of(graph, fits, settings={}, years=np.arange(2025.0, 2325.0), worlds=64, kept=64)
         return peak_bytes(job.schedule, len(job.years), 64)
